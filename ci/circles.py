@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fails if files of a crate import each other in a circle.
+"""Fails if files of a crate, a benchmark or the dashboard import each other in a circle.
 
     ci/circles.py
 
-A file may use its parent's items, and a parent its children's: together they are one module. Tests are not looked at.
+A Rust file may use its parent's items, and a parent its children's: together they are one module. Tests are not looked at.
 """
 
 import collections
@@ -31,12 +31,18 @@ def expand(prefix, tree):
 
 
 def uses(text):
-    """Yields the paths that a file uses of its own crate."""
-    code = re.split(r"#\[cfg\(test\)\]\s*mod tests", text)[0]
-    code = re.sub(r"//.*", "", code)
-    for match in re.finditer(r"\buse\s+((?:crate|super|self)[^;]*);", code):
-        yield from expand("", re.sub(r"\s+", "", re.sub(r"\bas\s+\w+", "", match.group(1))))
-    yield from re.findall(r"\b((?:crate|super)(?:::\w+)+)", re.sub(r"\buse\s+[^;]*;", "", code))
+    """Yields the paths that a file uses of its own crate. Paths that begin with a child module begin with `self` here."""
+    code = re.sub(r"//.*", "", text)
+    code = re.split(r"#\[cfg\(test\)\]\s*mod \w+ \{", code)[0]
+    code = re.sub(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))? )?(?:mod|use)\s[^;]*;", "", code)
+    children = "|".join(re.findall(r"\bmod (\w+);", code)) or "self"
+    first = rf"(?:crate|super|self|{children})"
+    for match in re.finditer(rf"\buse\s+({first}\b[^;]*);", code):
+        for path in expand("", re.sub(r"\s+", "", re.sub(r"\bas\s+\w+", "", match.group(1)))):
+            yield path if re.match(r"(?:crate|super|self)\b", path) else f"self::{path}"
+    code = re.sub(r"\buse\s+[^;]*;", "", code)
+    yield from re.findall(r"(?<!:)\b((?:crate|super)(?:::\w+)+)", code)
+    yield from (f"self::{path}" for path in re.findall(rf"(?<![:\w])((?:{children})(?:::\w+)+)", code))
 
 
 def modules(root):
@@ -49,7 +55,7 @@ def modules(root):
     return found
 
 
-def arrows(root):
+def rust_arrows(root):
     """Returns which modules each module uses."""
     files = modules(root)
     graph = collections.defaultdict(set)
@@ -86,14 +92,34 @@ def circles(graph):
     return sorted(found, key=len)
 
 
+def typescript_arrows(root):
+    """Returns which files each file of the dashboard imports. What is loaded only when it is needed does not count."""
+    graph = collections.defaultdict(set)
+    for file in root.rglob("*.ts*"):
+        code = re.sub(r"//.*", "", file.read_text())
+        for path in re.findall(r"""(?:\bfrom|\bimport)\s+["'](\.[^"']*)["']""", code):
+            # A suffix other than these belongs to a style sheet or an image.
+            base = (file.parent / path).resolve()
+            found = [target for suffix in (".ts", ".tsx") if (target := base.with_name(base.name + suffix)).exists()]
+            graph[name(root, file)].update(name(root, target) for target in found)
+    return graph
+
+
+def name(root, file):
+    """Returns the path of a file within its root, as a tuple."""
+    return file.resolve().relative_to(root.resolve()).with_suffix("").parts
+
+
 def main():
-    crates = pathlib.Path(__file__).resolve().parent.parent / "crates"
+    top = pathlib.Path(__file__).resolve().parent.parent
+    graphs = {root.parent.name: rust_arrows(root) for root in sorted(top.glob("crates/*/src"))}
+    graphs |= {f"bench/{file.parent.name}": rust_arrows(file.parent) for file in sorted(top.glob("bench/*/main.rs"))}
+    graphs["dashboard"] = typescript_arrows(top / "dashboard/src")
     failed = False
-    for root in sorted(crates.glob("*/src")):
-        graph = arrows(root)
+    for where, graph in graphs.items():
         for circle in circles(graph):
             failed = True
-            print(f"{root.parent.name}: a circle of imports")
+            print(f"{where}: a circle of imports")
             for module in sorted(circle):
                 for target in sorted(graph[module] & circle):
                     print(f"    {'::'.join(module)} -> {'::'.join(target)}")

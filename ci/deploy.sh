@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Checks the files that run Switchhook: the install script, Compose, Caddy, systemd and Helm.
+# Checks the files that run Switchhook: the install script, the Debian package, Compose, Caddy, systemd and Helm.
 #
 #   ci/deploy.sh
 #
-# It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are caddy, shellcheck, systemd and a
-# Compose that knows the Compose specification (docker compose 2.24 or podman-compose 1.6). helm is not in Debian.
+# It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are lintian, minisign, shellcheck and systemd, and helm,
+# which is not in Debian. It unpacks Debian's caddy into target/deploy, and installs podman-compose there, where they are missing; no
+# container is started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +28,7 @@ stop() {
 }
 trap stop EXIT
 
-echo "The install script"
+echo "A release, and its install script"
 if have shellcheck "the style of deploy/install.sh"; then shellcheck deploy/install.sh; fi
 case "$(uname -m)" in
     x86_64) target=x86_64-unknown-linux-musl ;;
@@ -38,8 +39,23 @@ release=$work/releases/latest/download
 mkdir -p "$release" "$work/program"
 printf '#!/bin/sh\necho switchhook 0.0.0-test\n' >"$work/program/switchhook"
 chmod 755 "$work/program/switchhook"
-tar -czf "$release/switchhook-$target.tar.gz" -C "$work/program" switchhook
-(cd "$release" && sha256sum -- *.tar.gz >SHA256SUMS)
+archive=$(packaging/release/archive.sh "$work/program/switchhook" "$target" "$release")
+cmp "$archive" "$(packaging/release/archive.sh "$work/program/switchhook" "$target" "$work/again")" || die "the same program gives another archive"
+if have minisign "the signature of a release"; then
+    minisign -G -W -f -p "$work/key.pub" -s "$work/key" >/dev/null
+    SWITCHHOOK_MINISIGN_KEY=$(cat "$work/key")
+    export SWITCHHOOK_MINISIGN_KEY
+fi
+packaging/release/finish.sh "$release" switchhook/switchhook
+if [ -n "${SWITCHHOOK_MINISIGN_KEY:-}" ]; then
+    minisign -V -q -p "$work/key.pub" -m "$release/SHA256SUMS" || die "the signature of the checksums is not valid"
+    (cd "$release" && sha256sum --check --quiet SHA256SUMS) || die "the checksums are wrong"
+    unset SWITCHHOOK_MINISIGN_KEY
+fi
+for line in 'buildx build .*--platform linux/arm64 .*--tag example.com/switchhook:0.0.0-arm64 --push' 'imagetools create --tag example.com/switchhook:0.0.0 '; do
+    SWITCHHOOK_DRY_RUN=1 packaging/release/image.sh "$work/program/switchhook" "$work/program/switchhook" example.com/switchhook:0.0.0 >"$work/said"
+    grep -q -e "$line" "$work/said" || die "the image is not built by $line: $(cat "$work/said")"
+done
 python3 - "$work/releases" >"$work/port" <<'PYTHON' &
 import functools, http.server, sys
 handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
@@ -50,7 +66,7 @@ PYTHON
 server=$!
 until [ -s "$work/port" ]; do kill -0 "$server" || die "the test's web server did not start"; done
 install() { # BIN_DIR
-    SWITCHHOOK_RELEASES="http://127.0.0.1:$(cat "$work/port")" SWITCHHOOK_BIN_DIR=$1 sh <deploy/install.sh >"$work/said" 2>&1
+    SWITCHHOOK_RELEASES="http://127.0.0.1:$(cat "$work/port")" SWITCHHOOK_BIN_DIR=$1 sh "$release/install.sh" >"$work/said" 2>&1
 }
 install "$work/bin" || die "it did not install: $(cat "$work/said")"
 [ "$("$work/bin/switchhook")" = "switchhook 0.0.0-test" ] || die "it installed another program"
@@ -58,6 +74,9 @@ printf x >>"$release/switchhook-$target.tar.gz"
 if install "$work/damaged"; then die "it installed a damaged download"; fi
 grep -q 'Nothing was installed' "$work/said" || die "it says of a damaged download: $(cat "$work/said")"
 [ ! -e "$work/damaged/switchhook" ] || die "it left a damaged program behind"
+
+echo "The Debian package"
+ci/deb.sh
 
 echo "Whatever stops the service waits for its drain"
 # seconds FILE EXPRESSION: the one number that the expression finds.
@@ -79,22 +98,53 @@ for file in deploy/compose.yaml deploy/compose.postgres.yaml; do
 done
 [ "$(seconds deploy/helm/switchhook/values.yaml '^drainSeconds: \([0-9]*\)$')" = "$drain" ] || die "the chart has another drain timeout than $drain s"
 
-export SWITCHHOOK_HOST=calls.example.com SWITCHHOOK_NODES="node1:8080 node2:8080" SWITCHHOOK_MASTER_KEY=key POSTGRES_PASSWORD=password
+export SWITCHHOOK_DOMAIN=calls.example.com SWITCHHOOK_NODES="node1:8080 node2:8080" SWITCHHOOK_MASTER_KEY=key POSTGRES_PASSWORD=password
+tools=$(realpath -m "${CARGO_TARGET_DIR:-target}")/deploy
+mkdir -p "$tools"
 echo "Compose"
 compose=()
 if docker compose version >/dev/null 2>&1; then
     compose=(docker compose)
-elif podman-compose version 2>/dev/null | grep -qE 'podman-compose version:? (1\.([6-9]|[1-9][0-9])|[2-9])'; then
-    compose=(podman-compose)
 else
-    echo "NOT CHECKED: deploy/compose*.yaml, because neither docker compose nor podman-compose 1.6 is installed"
+    if [ ! -x "$tools/venv/bin/podman-compose" ] && python3 -m venv "$tools/venv"; then
+        "$tools/venv/bin/pip" install --quiet --disable-pip-version-check podman-compose==1.6.0 || true
+    fi
+    # It asks podman for its version, and reads the files itself.
+    printf '#!/bin/sh\necho podman version 5.0.0\n' >"$work/podman"
+    chmod 755 "$work/podman"
+    if PATH=$work:$PATH "$tools/venv/bin/podman-compose" version >/dev/null 2>&1; then
+        compose=(env "PATH=$work:$PATH" "$tools/venv/bin/podman-compose")
+    else
+        echo "NOT CHECKED: deploy/compose*.yaml, because there is neither docker compose nor podman-compose 1.6"
+    fi
 fi
-for file in deploy/compose.yaml deploy/compose.postgres.yaml; do
-    [ ${#compose[@]} = 0 ] || "${compose[@]}" -f "$file" config >/dev/null || die "$file is not valid"
-done
+# composed FILE: the file as Compose understands it.
+composed() {
+    "${compose[@]}" -f "$1" config >"$work/said" 2>"$work/errors" || die "$1 is not valid: $(cat "$work/errors")"
+}
+# public ADDRESS: the address of the service in what `composed` said.
+public() {
+    grep -q "SWITCHHOOK_PUBLIC_URL: [\"']\?$1[\"']\?$" "$work/said" || die "the service's address is not $1 but $(grep PUBLIC_URL "$work/said")"
+}
 if [ ${#compose[@]} != 0 ]; then
-    SWITCHHOOK_PUBLIC_URL='' SWITCHHOOK_PORT=9000 "${compose[@]}" -f deploy/compose.yaml config >"$work/said"
-    grep -q 'SWITCHHOOK_PUBLIC_URL: "\?http://127.0.0.1:9000"\?$' "$work/said" || die "compose.yaml has another public address than its port's"
+    for file in deploy/compose.yaml deploy/compose.postgres.yaml; do
+        composed "$file"
+        public https://calls.example.com
+        grep -q 'SWITCHHOOK_DOMAIN: [\"]\?calls.example.com' "$work/said" || die "$file gives Caddy another domain"
+        [ "$(grep -c 'read_only: true' "$work/said")" -ge 2 ] || die "$file has a node or Caddy with a writable root"
+    done
+    SWITCHHOOK_DOMAIN='' SWITCHHOOK_PORT=9000 composed deploy/compose.yaml
+    public http://127.0.0.1:9000
+    SWITCHHOOK_PUBLIC_URL=https://proxy.example.com composed deploy/compose.yaml
+    public https://proxy.example.com
+    if (SWITCHHOOK_DOMAIN='' composed deploy/compose.postgres.yaml) 2>/dev/null; then die "compose.postgres.yaml starts without a domain"; fi
+fi
+if ! command -v caddy >/dev/null && command -v apt-get >/dev/null; then
+    # The package would start a service on port 80.
+    if [ ! -x "$tools/caddy/usr/bin/caddy" ] && (cd "$tools" && apt-get download -qq caddy >/dev/null 2>&1); then
+        dpkg-deb --extract "$tools"/caddy_*.deb "$tools/caddy"
+    fi
+    PATH=$PATH:$tools/caddy/usr/bin
 fi
 if have caddy "deploy/Caddyfile"; then
     caddy validate --config deploy/Caddyfile --adapter caddyfile >"$work/said" 2>&1 || die "$(cat "$work/said")"

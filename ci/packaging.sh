@@ -1,20 +1,28 @@
 #!/usr/bin/env bash
-# Builds the wheel and the npm packages of the program, installs each in an empty folder and runs the program through it.
+# Builds the wheel and the npm packages of the program, installs each in an empty folder and runs the program through it, also with uvx
+# and npx. Then a new user in Chromium starts `uvx switchhook dev` with one key, types instructions and talks with the agent.
 #
-#   ci/packaging.sh [--demo]
+#   ci/packaging.sh [--demo | --without-browser]
 #
-# --demo: also hold the spoken phone call of `switchhook demo` through both, which takes a minute each.
+# --demo: also hold the spoken phone call of `switchhook demo` through each, which takes a minute each.
 #
-# It needs python3 with venv, node and npm. SWITCHHOOK_BINARY names the binary to package; without it, cargo builds the debug binary.
-# What it writes is in target/packaging.
+# It needs python3 with venv, node and npm, and Chromium for the new user. uv comes from the Python registry; without it, pip's program is
+# the new user's, and what was not checked is named. SWITCHHOOK_BINARY names the binary to package; without it, cargo builds the debug
+# binary. What it writes is in target/packaging, and uv in target/uv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 folder=$target/packaging
 . ci/node.sh
-demo=no
-case "${1:-}" in "") ;; --demo) demo=yes ;; *) die "usage: ci/packaging.sh [--demo]" ;; esac
+demo=no browser=yes
+case "${1:-}" in
+    "") ;;
+    --demo) demo=yes ;;
+    --without-browser) browser=no ;;
+    *) die "usage: ci/packaging.sh [--demo | --without-browser]" ;;
+esac
+UV=0.13.9
 
 if [ -z "${SWITCHHOOK_BINARY:-}" ]; then
     SWITCHHOOK_BINARY=$target/debug/switchhook
@@ -79,6 +87,23 @@ python3 -m venv "$folder/venv"
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$wheel"
 run "Python" "$folder/venv/bin/switchhook"
 
+echo "uv: run it without an installation"
+uv=$target/uv
+if ! "$uv/bin/uvx" --version >/dev/null 2>&1; then
+    python3 -m venv "$uv"
+    "$uv/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: "uv==$UV" || rm -rf "$uv"
+fi
+# The new user's command, below.
+program=("$folder/venv/bin/switchhook")
+if [ -x "$uv/bin/uvx" ]; then
+    # Offline, and with a cache of its own: a published package or an earlier wheel must not be taken for this one.
+    program=("$uv/bin/uvx" --offline --no-config --cache-dir "$folder/uv-cache" --from "$(realpath "$wheel")" switchhook)
+    mkdir "$folder/empty"
+    (cd "$folder/empty" && run "uvx" "${program[@]}")
+else
+    echo "NOT CHECKED: uvx, because uv $UV could not be installed"
+fi
+
 echo "npm: build the packages"
 main=$(node packaging/npm/build_packages.mjs main "$folder/dist")
 platform=$(node packaging/npm/build_packages.mjs platform "$npm_platform" "$folder/switchhook" "$folder/dist")
@@ -90,11 +115,26 @@ mkdir "$folder/npm"
 (cd "$folder/npm" && npm install --offline --no-audit --no-fund --loglevel=error --prefix . "$platform" "$main")
 run "npm" "$folder/npm/node_modules/.bin/switchhook"
 
+echo "npx: run them without an installation"
+mkdir "$folder/npx"
+(cd "$folder/npx" && run "npx" npx --offline --yes --cache "$folder/npm-cache" --package "$(realpath "$platform")" \
+    --package "$(realpath "$main")" -- switchhook)
+
 echo "npm: without the platform's package it says what to do"
 mv "$folder/npm/node_modules/@switchhook" "$folder/npm/elsewhere"
 said=$("$folder/npm/node_modules/.bin/switchhook" --version 2>&1) && die "the program runs without its package"
 case "$said" in *"@switchhook/$npm_platform is not installed"*) ;; *) die "it says: $said" ;; esac
 mv "$folder/npm/elsewhere" "$folder/npm/node_modules/@switchhook"
 
-rm -rf "$folder/venv" "$folder/npm"
+if [ "$browser" = yes ]; then
+    echo "A new user: ${program[0]##*/}, a key, instructions, a conversation in Chromium"
+    [ -x "${SWITCHHOOK_CHROMIUM:-/usr/bin/chromium}" ] || die "there is no Chromium; on Debian: apt install chromium"
+    [ -e dashboard/node_modules/.package-lock.json ] || (cd dashboard && from_registry ci)
+    models=$target/test-models/models
+    SWITCHHOOK_FIRST_RUN=$(node -p 'JSON.stringify(process.argv.slice(1))' -- "${program[@]}")
+    export SWITCHHOOK_FIRST_RUN SWITCHHOOK_FIRST_RUN_MODELS=$models
+    (cd dashboard && npx playwright test --config first-run.config.ts)
+fi
+
+rm -rf "$folder/venv" "$folder/npm" "$folder/npx" "$folder/empty" "$folder/uv-cache" "$folder/npm-cache"
 ls -sh1 "$folder/dist"

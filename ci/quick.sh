@@ -28,7 +28,7 @@ filters() {
         crates/carriers/src/twilio/*) echo 'carriers::twilio|carriers::signalwire' ;;
         crates/carriers/src/telnyx/*) echo 'carriers::telnyx' ;;
         crates/carriers/src/web/* | crates/webrtc/*) echo 'web_calls|listening' ;;
-        crates/carriers/src/simulator/* | crates/recordings/*) echo 'calls' ;;
+        crates/carriers/src/simulator/* | crates/caller-audio/*) echo 'calls' ;;
         crates/carriers/*) echo 'carriers|calls' ;;
         crates/providers/src/stt/*) echo 'providers::stt' ;;
         crates/providers/src/tts/*) echo 'providers::tts' ;;
@@ -73,5 +73,5 @@ run cargo fmt --all --check
 run ci/circles.py
 run ci/words.py
 run cargo clippy --workspace --all-targets --locked -- -D warnings
-run cargo nextest run --workspace --lib --bins --tests --locked --test-threads "$(($(nproc) * 5))" -E "(all() - binary(it)) | ($service)"
+run cargo nextest run --workspace --lib --bins --tests --locked --test-threads "$(($(nproc) * 6))" -E "(all() - binary(it)) | ($service)"
 printf '\n%d s in all. Before a merge: ci/test.sh\n' "$SECONDS"

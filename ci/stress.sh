@@ -26,7 +26,7 @@ done
 failed=0
 for ((i = 1; i <= times; i++)); do
     printf '\n=== %d of %d\n' "$i" "$times"
-    cargo nextest run --workspace --lib --bins --tests --locked --profile ci --test-threads "$(($(nproc) * 5 > 10 ? 10 : $(nproc) * 5))" "$@" || failed=$((failed + 1))
+    cargo nextest run --workspace --lib --bins --tests --locked --profile ci --test-threads "$(($(nproc) * 6 > 12 ? 12 : $(nproc) * 6))" "$@" || failed=$((failed + 1))
 done
 printf '\nRuns: %d, failed: %d\n' "$times" "$failed"
 [ "$failed" = 0 ]

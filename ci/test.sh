@@ -18,9 +18,9 @@ DENY=0.20.2
 exec 2>&1 # one log, in order
 
 # Most service tests wait for real time rather than for a CPU. Each has database connections, of which there are 600, so small
-# machines run five times as many tests as they have CPUs, up to ten.
+# machines run six times as many tests as they have CPUs, up to twelve.
 TEST_THREADS=$(nproc)
-[ "$TEST_THREADS" -ge 10 ] || TEST_THREADS=$((TEST_THREADS * 5 > 10 ? 10 : TEST_THREADS * 5))
+[ "$TEST_THREADS" -ge 12 ] || TEST_THREADS=$((TEST_THREADS * 6 > 12 ? 12 : TEST_THREADS * 6))
 
 # What a first run writes: 3 GB of tests, 1 GB of documentation, the dashboard's packages, databases.
 FIRST_RUN_MB=4600
@@ -251,7 +251,8 @@ step "The clients for Python and TypeScript" ci/clients.sh
 # Without openapi-generator, which needs Java.
 step "Generated clients, and linters of docs/openapi.json" ci/generators.sh linters openapi-python-client datamodel-code-generator \
     openapi-typescript hey-api orval
-step "The packages for pip and npm" ci/packaging.sh
+step "The packages for pip and npm, and a new user's first minutes" ci/packaging.sh
+step "An update with live calls, and the way back" ci/upgrade.py "$SWITCHHOOK_BINARY"
 finish "The dashboard, in a browser"
 step "Signing in at an OpenID provider, in a browser" ci/oidc.sh
 

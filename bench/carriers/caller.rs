@@ -15,7 +15,9 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use super::playout::{Heard, Playout};
 
 /// The recording that callers play: µ-law at 8 kHz.
-const LINE: &[u8] = include_bytes!("../../crates/recordings/assets/name.ulaw");
+const LINE: &[u8] = include_bytes!("../../crates/caller-audio/assets/name.ulaw");
+/// The carrier account that the calls belong to.
+pub(crate) const ACCOUNT: &str = "AC00000000000000000000000000000001";
 /// 20 ms.
 const FRAME: usize = 160;
 const FRAME_TIME: Duration = Duration::from_millis(20);
@@ -116,7 +118,7 @@ impl Line {
 
     fn start(&self, sid: &str, token: &str) -> Value {
         json!({ "event": "start", "sequenceNumber": "1", "streamSid": self.stream, "start": {
-            "accountSid": super::carrier::ACCOUNT, "streamSid": self.stream, "callSid": sid, "tracks": ["inbound"],
+            "accountSid": ACCOUNT, "streamSid": self.stream, "callSid": sid, "tracks": ["inbound"],
             "mediaFormat": { "encoding": "audio/x-mulaw", "sampleRate": 8000, "channels": 1 },
             "customParameters": { "token": token } } })
     }
@@ -134,7 +136,7 @@ impl Line {
 
     fn stop(&mut self, sid: &str) -> Value {
         json!({ "event": "stop", "sequenceNumber": self.next(), "streamSid": self.stream,
-            "stop": { "accountSid": super::carrier::ACCOUNT, "callSid": sid } })
+            "stop": { "accountSid": ACCOUNT, "callSid": sid } })
     }
 }
 

@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::caller::{self, Noticed};
 
-pub(crate) const ACCOUNT: &str = "AC00000000000000000000000000000001";
 pub(crate) const AUTH_TOKEN: &str = "bench";
 /// From the dial to the answer.
 const RINGS: Duration = Duration::from_millis(500);
@@ -64,8 +63,12 @@ impl Carrier {
     }
 
     async fn report(&self, leg: &Leg, status: &str) -> anyhow::Result<()> {
-        let fields =
-            [("AccountSid", ACCOUNT), ("CallSid", &leg.sid), ("CallStatus", status), ("Direction", "outbound-api")];
+        let fields = [
+            ("AccountSid", caller::ACCOUNT),
+            ("CallSid", &leg.sid),
+            ("CallStatus", status),
+            ("Direction", "outbound-api"),
+        ];
         let signature = sign(&leg.report, &fields);
         let request = self.http.post(&leg.report).header("X-Twilio-Signature", signature);
         let body: String = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();

@@ -190,7 +190,7 @@ fn tell(result: &Value) {
 /// Connections to this world, an agent, and a number.
 async fn set_up(api: &mut Connection, key: &str, world: &str) -> anyhow::Result<Value> {
     let carrier = json!({ "name": "carrier", "provider": "twilio", "settings": { "base_url": world },
-        "credentials": { "account_sid": carrier::ACCOUNT, "auth_token": carrier::AUTH_TOKEN } });
+        "credentials": { "account_sid": caller::ACCOUNT, "auth_token": carrier::AUTH_TOKEN } });
     let speech = json!({ "name": "speech", "provider": "deepgram", "settings": { "base_url": world },
         "credentials": { "api_key": "bench" } });
     let model = json!({ "name": "model", "provider": "openai", "settings": { "base_url": format!("{world}/v1") },

@@ -96,7 +96,7 @@ pub(crate) fn judge(item: &Item, noticed: &Noticed, said: Vec<String>, requests:
 fn was_finished(stretches: &[Stretch]) -> bool {
     let spoken: i64 =
         stretches.iter().filter(|heard| heard.sound == Sound::Question).map(|heard| heard.end - heard.start).sum();
-    spoken as f64 >= WHOLE * super::world::lasts_ms(super::run::LONG)
+    spoken as f64 >= WHOLE * super::world::lasts_ms(super::world::OVERLAPPED_SPEECH)
 }
 
 fn stretches(noticed: &Noticed) -> Vec<Stretch> {

@@ -14,12 +14,9 @@ use super::carrier::{self, Carrier};
 use super::corpus::{Clip, Corpus};
 use super::outcome::{self, Outcome};
 use super::support::{Connection, Place};
-use super::world::{Delays, Desk, World};
+use super::world::{Delays, Desk, OVERLAPPED_SPEECH, World};
 use super::{SttChoice, caller};
 
-/// The agent's speech while callers talk over it.
-pub(crate) const LONG: &str = "Thank you for calling, we are open from Monday to Friday between eight and six, and you will find us \
-    in the old station opposite the park";
 /// From the request to the dial.
 const DIAL_LIMIT: Duration = Duration::from_secs(15);
 /// From the dial to the answer.
@@ -132,7 +129,7 @@ async fn call(
     clip: &Arc<Clip>,
 ) -> anyhow::Result<Outcome> {
     let to = format!("+1202555{:04}", 1_000 + number);
-    let question = if clip.item.class.is_overlap() { LONG } else { &clip.item.asked };
+    let question = if clip.item.class.is_overlap() { OVERLAPPED_SPEECH } else { &clip.item.asked };
     desk.begin(clip, question);
     let leg = shared.carrier.expect(&to);
     let wish = json!({ "agent_id": agent, "to": to, "overrides": { "greeting": question } });

@@ -18,6 +18,9 @@ use tokio::time::Instant;
 use super::corpus::Clip;
 use super::phone::Sound;
 
+/// The agent's speech while callers talk over it.
+pub(crate) const OVERLAPPED_SPEECH: &str = "Thank you for calling, we are open from Monday to Friday between eight and six, and you will find us \
+    in the old station opposite the park";
 /// The pieces of the LLM's response, and the time between two of them.
 const ANSWER: &[&str] = &["Certainly", ",", " let", " me", " look", " that", " up", " for", " you", "."];
 const BETWEEN_PIECES: Duration = Duration::from_millis(2);

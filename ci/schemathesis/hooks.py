@@ -43,6 +43,7 @@ BEYOND_A_SCHEMA = [
     r"is required if on_machine is leave_message",
     r"is a duplicate",  # two entries
     r"must contain words",  # which letters are, Unicode says
+    r"must not contain control characters",  # of the label of an API key; the pattern of names would cost more bytes than it helps
     # What is wrong with the host, port or user of a URL.
     r"must be an absolute URL",
     r"must have a public host name",

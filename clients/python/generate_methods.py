@@ -99,7 +99,7 @@ def python_name(name: str) -> str:
 
 
 def docstring(operation: Operation, more: str = "") -> str:
-    parts = [operation.schema["summary"].replace("\n", " "), more, operation.schema.get("description", "").replace("\n", " ")]
+    parts = [operation.schema["summary"] + ".", more, operation.schema.get("description", "").replace("\n", " ")]
     described = [one for one in operation.parameters("query") if one["name"] not in ("limit", "cursor")]
     if described:
         parts.append("\n".join(f"{python_name(one['name'])}: {one['description']}" for one in described))

@@ -52,8 +52,11 @@ def resolved(document: Schema) -> Schema:
             return resolve(document["components"][kind][name])
         return {key: resolve(value) for key, value in part.items()}
 
+    schemas = document["components"]["schemas"]
     # The data of an event is read by its kind, in events.py, and kept as it came elsewhere.
-    schemas = {**document["components"]["schemas"], "EventData": {"type": "object", "additionalProperties": True}}
+    for kind in schemas["CallEvent"]["oneOf"]:
+        (_, own) = schemas[reference(kind) or ""]["allOf"]
+        own["properties"]["data"] = {"type": "object", "additionalProperties": True}
     return {**document, "paths": resolve(document["paths"]), "components": {**document["components"], "schemas": schemas}}
 
 
@@ -79,8 +82,10 @@ def roots(document: Schema) -> tuple[set[str], set[str]]:
             for content in operation.get("requestBody", {}).get("content", {}).values():
                 taken.add(reference(content["schema"]))
             for answer in operation["responses"].values():
-                for content in answer.get("content", {}).values():
-                    if found := reference(content["schema"]):
+                for media, content in answer.get("content", {}).items():
+                    found = reference(content["schema"])
+                    # What a stream sends is read in events.py.
+                    if found and media != "text/event-stream":
                         sent.add(found)
             for parameter in operation.get("parameters", []):
                 taken |= set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(parameter)))
@@ -142,12 +147,16 @@ def either(kinds: list[Schema]) -> Schema:
     for kind in kinds:
         for name, one in kind["properties"].items():
             known = properties.setdefault(name, [])
-            if one not in known:
+            if all(without_words(one) != without_words(other) for other in known):
                 known.append(one)
     return {
         "properties": {name: found[0] if len(found) == 1 else alternatives(found) for name, found in properties.items()},
         "required": [name for name in properties if all(name in kind.get("required", []) for kind in kinds)],
     }
+
+
+def without_words(schema: Schema) -> Schema:
+    return {key: value for key, value in schema.items() if key not in ("description", "example")}
 
 
 def alternatives(found: list[Schema]) -> Schema:
@@ -195,7 +204,9 @@ def bodies(document: Schema) -> dict[str, Schema]:
     _, taken = roots(document)
     result = {}
     for name in sorted(reachable(schemas, taken)):
-        schema = with_times(simplify(inlined(schemas, schemas[name]), {one: one for one in schemas}))
+        # What is sent is of one kind; only what comes may be of a kind that is not known yet.
+        whole = schemas[name] if "discriminator" in schemas[name] else inlined(schemas, schemas[name])
+        schema = with_times(simplify(whole, {one: one for one in schemas}))
         for keyword in [one for one in schema.get("properties", {}) if one == "from"]:
             # A keyword of Python; the client sends it as `from`.
             schema["properties"][f"{keyword}_"] = schema["properties"].pop(keyword)

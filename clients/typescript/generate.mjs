@@ -127,7 +127,7 @@ function method(operation) {
   args.push(`options: ${options} = {}`);
   const call = { page: `this.fetchPages<${type}>`, model: `this.fetchJson<${type}>`, bytes: "this.fetchBytes", none: "this.fetchNothing" }[kind];
   const result = kind === "page" ? `Pages<${type}>` : `Promise<${type}>`;
-  return `${comment(schema.summary, schema.description)}  ${camel(entry.method.split(".")[1])}(${args.join(", ")}): ${result} {
+  return `${comment(`${schema.summary}.`, schema.description)}  ${camel(entry.method.split(".")[1])}(${args.join(", ")}): ${result} {
     return ${call}({ ${request.join(", ")} }, options);
   }\n`;
 }
@@ -146,7 +146,7 @@ function stream(operation) {
   const args = [...positional(operation), "options: StreamOptions = {}"].join(", ");
   const ends = entry.last.length ? "Ends with the call." : "Never ends by itself.";
   const parse = entry.event === "TranscriptEvent" ? "transcriptEvent" : `(event) => event.json<${type}>()`;
-  return `${comment(schema.summary, `Follows them across reconnects. ${ends}`, schema.description)}  ${camel(entry.stream.split(".")[1])}(${args}): AsyncGenerator<${type}, void, undefined> {
+  return `${comment(`${schema.summary}.`, `Follows them across reconnects. ${ends}`, schema.description)}  ${camel(entry.stream.split(".")[1])}(${args}): AsyncGenerator<${type}, void, undefined> {
     return this.follow({ method: "GET", path: ${filled(operation)} }, ${JSON.stringify(entry.last)}, ${parse}, options);
   }\n`;
 }

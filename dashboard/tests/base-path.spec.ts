@@ -112,7 +112,7 @@ test("pages, requests, streams and links stay below the path", async ({ page }) 
   await expect(page.getByRole("button", { name: "Hang up" })).toHaveCount(0, { timeout: 20_000 });
 
   await page.goto(`${root}/docs`);
-  await expect(page.getByRole("link", { name: "Places a call" }).first()).toBeVisible();
+  await expect(page.getByRole("link", { name: "Place a call" }).first()).toBeVisible();
   const document = (await (await page.request.get(`${root}/openapi.json`)).json()) as { servers: { url: string }[] };
   expect(document.servers[0]?.url).toBe(PATH);
 

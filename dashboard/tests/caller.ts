@@ -6,7 +6,7 @@ import { dirname, resolve } from "node:path";
 /** What Chromium's fake microphone plays once, from the moment a page opens it; it is read then. */
 export const RECORDING = resolve("tests/out/caller.wav");
 /** The lines of the simulated caller, µ-law at 8 kHz. */
-const LINES = "../crates/recordings/assets";
+const LINES = "../crates/caller-audio/assets";
 const RATE = 8_000;
 const BIAS = 0x84;
 /** How long an answer of the agent may take, spoken to its end, on a busy machine. */

@@ -83,9 +83,8 @@ class Models:
         return None
 
     def event(self, sent: dict[str, Any]) -> Event:
-        event = models.CallEvent.model_validate(sent)
-        assert not isinstance(event.data.root, models.DeletedData)
-        return Event(event.event.value, event.data.root.call_id, event.sequence)
+        event = models.CallEvent.model_validate(sent).root
+        return Event(event.event, event.data.call_id, event.sequence)
 
     def delivered(self, body: dict[str, Any]) -> Event:
         event = models.WebhookEvent.model_validate(body).root

@@ -74,11 +74,9 @@ class Pydantic:
         return None
 
     def event(self, sent: dict[str, Any]) -> Event:
-        event = api.CallEvent.from_dict(sent)
-        assert event and event.data
-        data = event.data.actual_instance
-        assert isinstance(data, api.CallCompletedData | api.CallFailedData | api.CarrierHangupData | api.CallEventData)
-        return Event(event.event.value, data.call_id, event.sequence)
+        event = api.CallEvent.from_dict(sent).actual_instance
+        assert event
+        return Event(event.event, event.data.call_id, event.sequence)
 
     def delivered(self, body: dict[str, Any]) -> Event:
         event = api.WebhookEvent.from_dict(body).actual_instance

@@ -22,7 +22,25 @@ AnyEvent = (
     | models.CallReceivedEvent
     | models.CarrierHangupEvent
 )
-# The generator makes no type of the union `WebhookEvent`.
+AnyCallEvent = (
+    models.CallCompleted
+    | models.CallDialing
+    | models.CallFailed
+    | models.CallInProgress
+    | models.CallQueued
+    | models.CallReceived
+    | models.CarrierHangup
+)
+# The generator makes no types of the unions `CallEvent` and `WebhookEvent`.
+CALL_EVENTS: dict[str, Callable[[dict[str, Any]], AnyCallEvent]] = {
+    "call.completed": models.CallCompleted.from_dict,
+    "call.dialing": models.CallDialing.from_dict,
+    "call.failed": models.CallFailed.from_dict,
+    "call.in_progress": models.CallInProgress.from_dict,
+    "call.queued": models.CallQueued.from_dict,
+    "call.received": models.CallReceived.from_dict,
+    "carrier.hangup": models.CarrierHangup.from_dict,
+}
 EVENTS: dict[str, Callable[[dict[str, Any]], AnyEvent]] = {
     "call.completed": models.CallCompletedEvent.from_dict,
     "call.dialing": models.CallDialingEvent.from_dict,
@@ -51,6 +69,7 @@ class Attrs:
             stt=models.SttChoiceInput(connection_id=connection),
             llm=models.LlmChoiceInput(connection_id=connection),
             tts=models.TtsChoiceInput(connection_id=connection),
+            tools=[models.HttpToolInput(type_="http", name="tables", url="https://example.com/tables")],
         )
         made = create_agent.sync(client=self.client, body=body)
         assert isinstance(made, models.AgentWithWarnings)
@@ -102,9 +121,8 @@ class Attrs:
         return Refusal(answer.status_code, answer.parsed.code, retry_after=answer.headers["Retry-After"])
 
     def event(self, sent: dict[str, Any]) -> Event:
-        event = models.CallEvent.from_dict(sent)
-        assert not isinstance(event.data, models.DeletedData)
-        return Event(event.event.value, event.data.call_id, event.sequence)
+        event = CALL_EVENTS[sent["event"]](sent)
+        return Event(event.event, event.data.call_id, event.sequence)
 
     def delivered(self, body: dict[str, Any]) -> Event:
         event = EVENTS[body["event"]](body)

@@ -13,11 +13,13 @@ function ofWebhook(event: api.WebhookEvent): Event {
   return { kind: event.event, call: event.data.call_id, sequence: event.data.sequence };
 }
 
+const tool = { type: "http" as const, name: "tables", url: "https://example.com/tables" };
+
 const hey: Client = {
   connect: async (name, provider, settings) => (await api.createConnection({ client, throwOnError, body: { name, provider, settings } })).data.id,
   agent: async (connection_id) => {
     const part = { connection_id };
-    const body = { name: "Ava", instructions: "Book a table.", stt: part, llm: part, tts: part };
+    const body = { name: "Ava", instructions: "Book a table.", stt: part, llm: part, tts: part, tools: [tool] };
     return (await api.createAgent({ client, throwOnError, body })).data.id;
   },
   number: async (connection_id) => (await api.createNumber({ client, throwOnError, body: { number: "+12025550188", connection_id } })).data.id,
@@ -51,7 +53,7 @@ const hey: Client = {
     const { stream } = await api.streamCallEvents({ client, path: { id } });
     // The type of an event includes the body of a 204, which is none.
     for await (const event of stream) {
-      if (event && "call_id" in event.data) yield { kind: event.event, call: event.data.call_id, sequence: event.sequence };
+      if (event) yield { kind: event.event, call: event.data.call_id, sequence: event.sequence };
     }
   },
   delivered: (body) => ofWebhook(body as api.WebhookEvent),

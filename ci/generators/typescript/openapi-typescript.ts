@@ -14,11 +14,13 @@ async function ok<T>(answer: Promise<{ data?: T; error?: Schemas["ErrorBody"] }>
   return data;
 }
 
+const tool = { type: "http" as const, name: "tables", url: "https://example.com/tables" };
+
 const client: Client = {
   connect: async (name, provider, settings) => (await ok(api.POST("/v1/connections", { body: { name, provider, settings } }))).id,
   agent: async (connection_id) => {
     const part = { connection_id };
-    return (await ok(api.POST("/v1/agents", { body: { name: "Ava", instructions: "Book a table.", stt: part, llm: part, tts: part } }))).id;
+    return (await ok(api.POST("/v1/agents", { body: { name: "Ava", instructions: "Book a table.", stt: part, llm: part, tts: part, tools: [tool] } }))).id;
   },
   number: async (connection_id) => (await ok(api.POST("/v1/numbers", { body: { number: "+12025550188", connection_id } }))).id,
   webhook: async (url) => (await ok(api.POST("/v1/webhooks", { body: { url } }))).secret,
@@ -49,8 +51,10 @@ const client: Client = {
   async *stream(id) {
     const { data } = await api.GET("/v1/calls/{id}/events/stream", { params: { path: { id } }, parseAs: "stream" });
     for await (const event of sent(data ?? null)) {
-      const { event: kind, data, sequence } = event as Schemas["CallEvent"];
-      if ("call_id" in data) yield { kind, call: data.call_id, sequence };
+      const one = event as Schemas["CallEvent"];
+      // The kind decides the type of the data.
+      if (one.event === "call.completed") one.data.summary.trim();
+      yield { kind: one.event, call: one.data.call_id, sequence: one.sequence };
     }
   },
   delivered: (body) => ofWebhook(body as Schemas["WebhookEvent"]),
@@ -58,7 +62,6 @@ const client: Client = {
 
 function ofWebhook(event: Schemas["WebhookEvent"]): Event {
   if (event.event === "webhook.test") throw new Error(event.data.message);
-  // The kind decides the type of the data.
   if (event.event === "call.completed") event.data.summary.trim();
   return { kind: event.event, call: event.data.call_id, sequence: event.data.sequence };
 }

@@ -16,6 +16,8 @@ function ofWebhook(event: api.WebhookEvent): Event {
   return { kind: event.event, call: event.data.call_id, sequence: event.data.sequence };
 }
 
+const tool = { type: "http" as const, name: "tables", url: "https://example.com/tables" };
+
 const orval: Client = {
   connect: async (name, provider, settings) => {
     const body = schemas.createConnectionBody.parse({ name, provider, settings });
@@ -23,7 +25,7 @@ const orval: Client = {
   },
   agent: async (connection_id) => {
     const part = { connection_id };
-    const body = schemas.createAgentBody.parse({ name: "Ava", instructions: "Book a table.", stt: part, llm: part, tts: part });
+    const body = schemas.createAgentBody.parse({ name: "Ava", instructions: "Book a table.", stt: part, llm: part, tts: part, tools: [tool] });
     return ok(await api.createAgent(body, options()), 201).id;
   },
   number: async (connection_id) => ok(await api.createNumber({ number: "+12025550188", connection_id }, options()), 201).id,
@@ -60,8 +62,7 @@ const orval: Client = {
     const answer = await fetch(api.getStreamCallEventsUrl(id), options());
     for await (const event of sent(answer.body)) {
       const { event: kind, data, sequence } = event as api.CallEvent;
-      // For orval, deleted data may have any field.
-      if (typeof data.call_id === "string") yield { kind, call: data.call_id, sequence };
+      yield { kind, call: data.call_id, sequence };
     }
   },
   delivered: (body) => ofWebhook(body as api.WebhookEvent),

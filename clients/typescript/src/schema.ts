@@ -8,10 +8,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the tenant's agents, newest first. */
+        /**
+         * List agents
+         * @description The newest come first.
+         */
         get: operations["list_agents"];
         put?: never;
-        /** Creates an agent. */
+        /**
+         * Create an agent
+         * @description Absent fields take their defaults.
+         */
         post: operations["create_agent"];
         delete?: never;
         options?: never;
@@ -26,15 +32,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns an agent, with all defaults. */
+        /**
+         * Get an agent
+         * @description Returns the current version with all defaults.
+         */
         get: operations["show_agent"];
         put?: never;
         post?: never;
-        /** Deletes an agent that answers no number. Existing calls keep their version. */
+        /**
+         * Delete an agent
+         * @description The agent must answer no number; existing calls keep their version.
+         */
         delete: operations["delete_agent"];
         options?: never;
         head?: never;
-        /** Updates an agent. Creates a new version, unless nothing or only `traffic` changes. Existing calls keep theirs. */
+        /**
+         * Update an agent
+         * @description Creates a version, unless nothing or only `traffic` changes. Existing calls keep theirs.
+         */
         patch: operations["update_agent"];
         trace?: never;
     };
@@ -45,7 +60,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the versions of an agent, newest first: the newest 100, those in `traffic`, and those of calls. */
+        /**
+         * List an agent's versions
+         * @description Lists the latest 100 and those in `traffic` or calls, newest first.
+         */
         get: operations["list_agent_versions"];
         put?: never;
         post?: never;
@@ -62,7 +80,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns an agent as it was in a version, with its present `traffic`. */
+        /**
+         * Get an agent's version
+         * @description Returns the agent as of this version, with its current `traffic`.
+         */
         get: operations["show_agent_version"];
         put?: never;
         post?: never;
@@ -81,7 +102,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Creates a new version with the name and configuration of an earlier one. `traffic` and existing calls keep theirs. */
+        /**
+         * Restore an agent's version
+         * @description Its name and configuration become a new version; `traffic` and existing calls keep their versions.
+         */
         post: operations["restore_agent_version"];
         delete?: never;
         options?: never;
@@ -96,12 +120,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the tenant's keys, newest first, including revoked and expired ones. */
+        /**
+         * List API keys
+         * @description The newest come first, including revoked and expired ones.
+         */
         get: operations["list_api_keys"];
         put?: never;
         /**
-         * Creates a key for the same tenant.
-         * @description Only this response contains the whole key.
+         * Create an API key
+         * @description Only this response contains the full key.
          */
         post: operations["create_api_key"];
         delete?: never;
@@ -117,11 +144,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns a key without its secret. */
+        /**
+         * Get an API key
+         * @description The secret is not included.
+         */
         get: operations["show_api_key"];
         put?: never;
         post?: never;
-        /** Revokes a key: the next request with it gets 401. Revoking it again has no effect. */
+        /**
+         * Revoke an API key
+         * @description The next request with it gets 401; revoking it again has no effect.
+         */
         delete: operations["revoke_api_key"];
         options?: never;
         head?: never;
@@ -135,7 +168,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns what needs attention: connections that are refused, endpoints that fail, limits that are near, numbers that nobody answers. */
+        /**
+         * Get what needs attention
+         * @description Lists refused connections, failing endpoints, limits nearly reached and unanswered numbers.
+         */
         get: operations["show_attention"];
         put?: never;
         post?: never;
@@ -153,15 +189,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10 `metadata[key]=value` filters
-         *     match the calls with this metadata.
+         * List calls
+         * @description The newest come first. Filters take up to 100 values, separated by commas or in repeated parameters.
          */
         get: operations["list_calls"];
         put?: never;
         /**
-         * Places a call.
-         * @description The call is queued; follow it by its status, its events or webhooks. With an `Idempotency-Key` header a repeated request
-         *     places no second call.
+         * Place a call
+         * @description The call is queued; follow its status, events or webhooks. Repeating a request with its `Idempotency-Key` places no second call.
          */
         post: operations["create_call"];
         delete?: never;
@@ -177,7 +212,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns a call. */
+        /**
+         * Get a call
+         * @description Returns its present status, or its result once it has ended.
+         */
         get: operations["show_call"];
         put?: never;
         post?: never;
@@ -195,8 +233,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns what was decided about turns in an ended call, and by which evidence. Empty for a live call, and with a speech-to-speech model,
-         *     which takes turns itself.
+         * List turn-taking decisions
+         * @description Lists those of an ended call; there are none for live calls and speech-to-speech models.
          */
         get: operations["list_decisions"];
         put?: never;
@@ -214,7 +252,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the deliveries of a call's events to all endpoints, newest first, each with its attempts. */
+        /**
+         * List a call's deliveries
+         * @description Lists webhook deliveries of its events, newest first, with their attempts.
+         */
         get: operations["list_call_deliveries"];
         put?: never;
         post?: never;
@@ -234,8 +275,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Sends DTMF on a live call, for example to a phone menu.
-         * @description The agent's speech pauses while the tones are sent.
+         * Send DTMF
+         * @description Presses keys on a live call, for example in a phone menu. The agent's speech pauses while the tones are sent.
          */
         post: operations["send_dtmf"];
         delete?: never;
@@ -252,8 +293,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns the call's events.
-         * @description With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/events/stream`.
+         * List a call's events
+         * @description `Accept: text/event-stream` streams, as `/stream` does.
          */
         get: operations["list_call_events"];
         put?: never;
@@ -272,9 +313,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Streams the call's events until the call has ended.
-         * @description A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
-         *     streams per node; sessions and event tokens have 24 of them, one person or token 8. Further ones get 429.
+         * Stream a call's events
+         * @description Ends with the call, or when the key stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
          */
         get: operations["stream_call_events"];
         put?: never;
@@ -295,8 +335,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ends a call.
-         * @description A queued call ends at once, a live call when its carrier hangs up. Ending a call that has ended has no effect.
+         * Hang up a call
+         * @description A queued call ends at once, a live one when the carrier hangs up. No effect on an ended call.
          */
         post: operations["hang_up_call"];
         delete?: never;
@@ -315,10 +355,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Lets somebody listen to a live call, both sides.
-         * @description The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a time, caller
-         *     left, agent right, until the call ends or the key or session that asked stops working, as it does for a person who becomes a viewer. It must
-         *     reach the node that runs the call. A listener who is too slow misses audio; the call never waits.
+         * Listen to a call
+         * @description Streams both sides of a live call. The WebSocket sends `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20
+         *     ms of 16-bit PCM at a time, caller left, agent right. It closes when the call ends, the key or session stops working, or the person becomes
+         *     a viewer. Connect to the node that runs the call. Slow listeners miss audio.
          */
         post: operations["listen_to_call"];
         delete?: never;
@@ -335,8 +375,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns the recording: a stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
-         * @description Supports one byte range (RFC 9110 section 14); several return the whole file. `If-Range` takes the `ETag`.
+         * Download a recording
+         * @description The recording is a stereo WAV, 8 or 16 kHz like the call, caller left, agent right. Supports one byte range; several return the whole file.
+         *     `If-Range` takes the `ETag`.
          */
         get: operations["fetch_recording"];
         put?: never;
@@ -357,9 +398,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Makes the agent say something on a live call.
-         * @description The words become part of the conversation: the transcript includes what was heard, and the language model sees it. An agent
-         *     that is saying goodbye says nothing more.
+         * Speak in a call
+         * @description The agent says the text on a live call: the language model sees it, the transcript includes what was heard. No effect while the agent says
+         *     goodbye.
          */
         post: operations["say_in_call"];
         delete?: never;
@@ -376,8 +417,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
-         * @description With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/transcript/stream`.
+         * Get a transcript
+         * @description Returns what was said, up to now for a live call. Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as
+         *     `/stream` does.
          */
         get: operations["show_transcript"];
         put?: never;
@@ -396,9 +438,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
-         * @description A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. A
-         *     tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
+         * Stream a transcript
+         * @description Sends lines and tool calls as they are written, then `end` with the call's status. Also ends when the key or session stops working or the
+         *     service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
          */
         get: operations["stream_transcript"];
         put?: never;
@@ -419,9 +461,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Transfers the caller without an announcement (a cold transfer).
-         * @description The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with `end_reason`
-         *     `transferred`. Otherwise the agent takes the caller back.
+         * Transfer a call
+         * @description Transfers the caller without an announcement (cold transfer). The agent stops speaking and the carrier transfers the call. Once the number
+         *     answers, the call ends as `completed` with `end_reason` `transferred`. Otherwise the agent takes the caller back.
          */
         post: operations["transfer_call"];
         delete?: never;
@@ -437,10 +479,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the tenant's connections, newest first. */
+        /**
+         * List connections
+         * @description The newest come first.
+         */
         get: operations["list_connections"];
         put?: never;
-        /** Creates a connection. */
+        /**
+         * Create a connection
+         * @description Credentials are stored encrypted and never returned in full.
+         */
         post: operations["create_connection"];
         delete?: never;
         options?: never;
@@ -455,7 +503,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the voices of agents without a `tts.connection_id`. */
+        /**
+         * List local voices
+         * @description Lists the voices for agents without a `tts.connection_id`.
+         */
         get: operations["list_local_voices"];
         put?: never;
         post?: never;
@@ -474,7 +525,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Returns a short sample of a local voice, as callers hear it: a mono WAV. */
+        /**
+         * Sample a local voice
+         * @description Returns a few words as callers hear them, as mono WAV.
+         */
         post: operations["sample_local_voice"];
         delete?: never;
         options?: never;
@@ -489,18 +543,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns a connection. */
+        /**
+         * Get a connection
+         * @description Returns only the last characters of credentials.
+         */
         get: operations["show_connection"];
         put?: never;
         post?: never;
-        /** Deletes an unused connection. */
+        /**
+         * Delete a connection
+         * @description No agent or number may use it.
+         */
         delete: operations["delete_connection"];
         options?: never;
         head?: never;
         /**
-         * Updates a connection. Its provider cannot change. A patch that changes nothing leaves `updated_at`.
-         * @description A change of the origin of `settings.base_url`, or of `settings.space` or `settings.host`, requires all credentials again in
-         *     the same request: stored credentials are not sent to a new address.
+         * Update a connection
+         * @description The provider cannot change. Changing `settings.space`, `settings.host` or the origin of `settings.base_url` requires all credentials in the
+         *     same request. If nothing changes, `updated_at` stays the same.
          */
         patch: operations["update_connection"];
         trace?: never;
@@ -515,10 +575,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tests a connection against the real service, without placing a call.
-         * @description A carrier checks the credentials; a language model responds with a word, speech-to-text transcribes one, text-to-speech speaks
-         *     one. That may cost a fraction of a cent, and takes at most 15 seconds. A failed check is not an error of this request. A tenant
-         *     tests one connection at a time per node, others get 429. A node runs eight tests at once; others wait and get 503 after 15 seconds.
+         * Test a connection
+         * @description Tests it against the provider, without placing a call. Checks a carrier's credentials; has a language model, speech-to-text or
+         *     text-to-speech process one word, which can cost a fraction of a cent. Takes up to 15 seconds. A failed check still returns 200. Limits: one
+         *     test at a time per tenant and node (429); eight per node, others wait up to 15 seconds (503).
          */
         post: operations["test_connection"];
         delete?: never;
@@ -535,10 +595,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the voices of a connection's text to speech.
-         * @description ElevenLabs and Cartesia list the voices of the account. Lists for OpenAI and Deepgram are Switchhook's, and not `complete`; other
-         *     servers with OpenAI's API have the connection's own voice only. A connection without text to speech gets 422, a viewer's session 403.
-         *     A provider's list is kept for five minutes, a failure for 15 seconds, until the connection is changed.
+         * List a connection's voices
+         * @description ElevenLabs and Cartesia return the account's voices; OpenAI and Deepgram a built-in list, not `complete`; other OpenAI-compatible servers
+         *     only the connection's voice. Returns 422 without text-to-speech, 403 for viewers. Cached for five minutes (failures 15 seconds) or until the
+         *     connection changes.
          */
         get: operations["list_voices"];
         put?: never;
@@ -559,9 +619,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Returns a short sample of a voice, as callers hear it: a mono WAV.
-         * @description The provider charges it like any speech. Samples take part in the limits of connection tests: a tenant has one at a time per
-         *     node.
+         * Sample a voice
+         * @description Returns a few words as callers hear them, as mono WAV. The provider charges for it. Shares the limit of connection tests: one at a time per
+         *     tenant and node.
          */
         post: operations["sample_voice"];
         delete?: never;
@@ -580,10 +640,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Creates a token for event streams, good for ten minutes.
-         * @description It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=`, each also with
-         *     `/stream` before the `?`, and nothing else, also from pages of other origins. It stops working with the key or session that
-         *     asked, and when the person becomes a viewer.
+         * Create an event token
+         * @description The token is valid for ten minutes. It opens only `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and
+         *     `/v1/calls/{id}/transcript?token=`, also with `/stream` before the `?`, from any origin. It ends with the key or session that created it,
+         *     and when the person becomes a viewer.
          */
         post: operations["create_event_token"];
         delete?: never;
@@ -600,8 +660,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the events of all calls, newest first.
-         * @description With `Accept: text/event-stream`, this is `GET /v1/events/stream`.
+         * List events
+         * @description Lists those of all calls, newest first. `Accept: text/event-stream` streams, as `/stream` does.
          */
         get: operations["list_events"];
         put?: never;
@@ -620,10 +680,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Streams the events of all calls as they happen.
-         * @description A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-         *     first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, the service stops, or the client reads
-         *     too slowly. A tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
+         * Stream events
+         * @description Sends those of all calls as they happen. Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can repeat
+         *     around a reconnect and in the first seconds. Ends when the key or session stops working, the service stops, or the client reads too slowly.
+         *     Limits per node: 32 streams per tenant, 24 of them for sessions and event tokens, 8 per person or token; more get 429.
          */
         get: operations["stream_events"];
         put?: never;
@@ -641,10 +701,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the tenant's numbers, newest first. */
+        /**
+         * List numbers
+         * @description The newest come first.
+         */
         get: operations["list_numbers"];
         put?: never;
-        /** Adds a number. */
+        /**
+         * Add a number
+         * @description The number belongs to a carrier connection.
+         */
         post: operations["create_number"];
         delete?: never;
         options?: never;
@@ -659,15 +725,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns a number. */
+        /**
+         * Get a number
+         * @description Returns the number with the agent that answers it.
+         */
         get: operations["show_number"];
         put?: never;
         post?: never;
-        /** Deletes a number. Existing calls continue. */
+        /**
+         * Delete a number
+         * @description Existing calls continue.
+         */
         delete: operations["delete_number"];
         options?: never;
         head?: never;
-        /** Updates a number. */
+        /**
+         * Update a number
+         * @description Changes apply from the next call on.
+         */
         patch: operations["update_number"];
         trace?: never;
     };
@@ -678,14 +753,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the tenant's people, newest first, including invited ones. */
+        /**
+         * List people
+         * @description The newest come first, including invited ones.
+         */
         get: operations["list_people"];
         put?: never;
         /**
-         * Invites a person.
-         * @description Only this response contains the link, which is good for seven days and one acceptance. Send it to the person, who signs in with this
-         *     address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
-         *     A tenant has at most 100 open invitations, and makes at most 20 in an hour.
+         * Invite a person
+         * @description Only this response contains the link, valid for seven days and one acceptance. The person signs in with this address, verified by the
+         *     identity provider, to accept or decline. A new invitation revokes the earlier link. Limits per tenant: 100 open invitations, 20 new ones an
+         *     hour.
          */
         post: operations["invite_person"];
         delete?: never;
@@ -701,15 +779,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns a person. */
+        /**
+         * Get a person
+         * @description Returns a member or an open invitation.
+         */
         get: operations["show_person"];
         put?: never;
         post?: never;
-        /** Removes a person from the tenant; their sessions in it end at once. Removing an invited person ends the invitation's link. */
+        /**
+         * Remove a person
+         * @description Their sessions in the tenant end at once; an invitation is revoked.
+         */
         delete: operations["remove_person"];
         options?: never;
         head?: never;
-        /** Changes a person's role. It takes effect with the person's next request. */
+        /**
+         * Change a person's role
+         * @description The role applies from their next request on.
+         */
         patch: operations["update_person"];
         trace?: never;
     };
@@ -722,7 +809,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Calls one of the tenant's numbers from the simulated phone network. The call counts towards the concurrent call limit. */
+        /**
+         * Simulate an inbound call
+         * @description Calls one of the tenant's numbers from the simulated network. Counts towards the concurrent call limit.
+         */
         post: operations["simulate_inbound_call"];
         delete?: never;
         options?: never;
@@ -738,8 +828,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns what the ended calls of a time span came to, by hour or day.
-         * @description A call counts in the interval in which it ended. At most 31 days by hour, 366 by day.
+         * Get call statistics
+         * @description Returns figures of ended calls by hour or day. Calls count when they end. At most 31 days by hour, 366 by day.
          */
         get: operations["show_statistics"];
         put?: never;
@@ -757,7 +847,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns the key's tenant with its limits and their use. */
+        /**
+         * Get the tenant
+         * @description Returns the key's tenant with its limits and their use.
+         */
         get: operations["show_tenant"];
         put?: never;
         post?: never;
@@ -775,8 +868,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns calls, minutes and cost per day, by agent and by connection.
-         * @description A call counts on the day on which it ended. At most 366 days.
+         * Get usage
+         * @description Returns calls, minutes and cost per day, by agent and by connection. Calls count on the day they end. At most 366 days.
          */
         get: operations["show_usage"];
         put?: never;
@@ -794,12 +887,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the tenant's webhook endpoints, newest first. */
+        /**
+         * List webhooks
+         * @description The newest come first.
+         */
         get: operations["list_webhooks"];
         put?: never;
         /**
-         * Registers a webhook endpoint.
-         * @description Only this response contains the signing secret. A tenant has at most 20 endpoints, unless the operator sets another limit.
+         * Create a webhook
+         * @description Only this response contains the signing secret. At most 20 endpoints per tenant, unless the operator changes it.
          */
         post: operations["create_webhook"];
         delete?: never;
@@ -815,15 +911,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns a webhook endpoint without its secret. */
+        /**
+         * Get a webhook
+         * @description The secret is not included.
+         */
         get: operations["show_webhook"];
         put?: never;
         post?: never;
-        /** Deletes a webhook endpoint and its deliveries. An attempt in flight may still arrive. */
+        /**
+         * Delete a webhook
+         * @description Its deliveries are deleted too; an attempt in flight may still arrive.
+         */
         delete: operations["delete_webhook"];
         options?: never;
         head?: never;
-        /** Updates a webhook endpoint. Pending deliveries go to the new URL; disabling the endpoint cancels them. */
+        /**
+         * Update a webhook
+         * @description Pending deliveries go to the new URL; disabling the endpoint cancels them.
+         */
         patch: operations["update_webhook"];
         trace?: never;
     };
@@ -834,7 +939,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists an endpoint's deliveries, newest first. */
+        /**
+         * List a webhook's deliveries
+         * @description The newest come first.
+         */
         get: operations["list_deliveries"];
         put?: never;
         post?: never;
@@ -851,7 +959,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns a delivery with every attempt. */
+        /**
+         * Get a delivery
+         * @description Returns the delivery with every attempt.
+         */
         get: operations["show_delivery"];
         put?: never;
         post?: never;
@@ -871,9 +982,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Redelivers now.
-         * @description A pending delivery is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled a new
-         *     delivery is created (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
+         * Repeat a delivery
+         * @description Tries a pending delivery at once (200), as one of its 8 attempts. For a finished one, creates a delivery (201) with a new id, the same
+         *     `created` and `data`, and 8 attempts of its own.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -892,8 +1003,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Creates a new signing secret. Only this response contains it.
-         * @description For 24 hours deliveries are also signed with the previous secret: `t=…,v1=<new>,v1=<old>`.
+         * Rotate a webhook's secret
+         * @description Only this response contains the new one. For 24 hours, the previous one also signs: `t=…,v1=<new>,v1=<old>`.
          */
         post: operations["rotate_webhook_secret"];
         delete?: never;
@@ -911,7 +1022,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other event. */
+        /**
+         * Test a webhook
+         * @description Sends `webhook.test`, whatever the endpoint's filter. Retried like any other event.
+         */
         post: operations["test_webhook"];
         delete?: never;
         options?: never;
@@ -931,8 +1045,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Delivers an event.
-         * @description Sent to the `url` of each webhook that takes the event, until it answers with 2XX. Verify a signature, then ignore an `id` that you know.
+         * Deliver an event
+         * @description Sent to the `url` of each subscribed webhook until it answers with 2XX. Verify a signature, then ignore a known `id`.
          */
         post: operations["receive_event"];
         delete?: never;
@@ -1046,12 +1160,12 @@ export interface components {
         Agent: components["schemas"]["AgentConfig"] & {
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Creation time.
              */
             created_at: string;
             /**
              * Format: uuid
-             * @description Its id.
+             * @description Unique id.
              */
             id: string;
             /** @description Unique per tenant. */
@@ -1059,84 +1173,84 @@ export interface components {
             traffic: components["schemas"]["Traffic"] | null;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updated_at: string;
             /**
              * Format: int64
-             * @description Increases with each change but those of `traffic`; a call keeps the version it was placed with.
+             * @description Increases with each change except to `traffic`; calls keep their version.
              */
             version: number;
         };
-        /** @description One version of an agent's configuration. A call keeps the version it was placed with. */
+        /** @description A version of an agent's configuration. Calls keep their version. */
         AgentConfig: {
             /** @description Post-call analysis. */
             analysis: components["schemas"]["AnalysisSettings"];
-            /** @description How to handle answering machines. */
+            /** @description Answering machine handling. */
             answering_machine: components["schemas"]["AnsweringMachine"];
-            /** @description How to handle DTMF from the caller. */
+            /** @description DTMF from the caller. */
             dtmf: components["schemas"]["Dtmf"];
-            /** @description How the conversation starts. */
+            /** @description Start of the conversation. */
             greeting: components["schemas"]["Greeting"];
-            /** @description System prompt of the language model; `{{variable}}` is replaced by the call's variables. */
+            /** @description System prompt; `{{variable}}` is replaced. */
             instructions: string;
-            /** @description What happens when the caller interrupts. */
+            /** @description Caller interruptions. */
             interruption: components["schemas"]["Interruption"];
             /**
-             * @description BCP 47 tag of the spoken language.
+             * @description Spoken language (BCP 47).
              * @example en-US
              */
             language: string;
-            /** @description Maximum ring time and duration of a call. */
+            /** @description Call time limits. */
             limits: components["schemas"]["AgentLimits"];
             llm: components["schemas"]["LlmChoice"] | null;
-            /** @description Redaction and retention of a call's words. */
+            /** @description Redaction and retention. */
             privacy: components["schemas"]["Privacy"];
             realtime: components["schemas"]["RealtimeChoice"] | null;
-            /** @description Whether calls are recorded. */
+            /** @description Call recording. */
             recording: components["schemas"]["Recording"];
-            /** @description What happens when the caller is silent. */
+            /** @description Caller silence. */
             silence: components["schemas"]["Silence"];
             stt: components["schemas"]["SttChoice"] | null;
-            /** @description Tools that the model can call. */
+            /** @description Tools for the model. */
             tools: components["schemas"]["Tool"][];
             tts: components["schemas"]["TtsChoice"] | null;
-            /** @description When a caller's turn ends. */
+            /** @description End-of-turn detection. */
             turn_taking: components["schemas"]["TurnTaking"];
-            /** @description Variables that calls can or must set; at most 50, and 16 KiB of JSON. */
+            /** @description Variables that calls can or must set; at most 16 KiB of JSON. */
             variables: {
                 [key: string]: components["schemas"]["AgentVariable"];
             };
         };
-        /** @description Maximum ring time and duration of a call. */
+        /** @description Call time limits. */
         AgentLimits: {
-            /** @description Maximum duration of the conversation, in seconds, 10 to 14400. */
+            /** @description Maximum duration of the conversation. */
             max_duration_seconds: number;
-            /** @description Ring timeout, in seconds, 5 to 120. */
+            /** @description Ring timeout. */
             ring_timeout_seconds: number;
         };
-        /** @description Maximum ring time and duration of a call. */
+        /** @description Call time limits. */
         AgentLimitsInput: {
-            /** @description Maximum duration of the conversation, in seconds, 10 to 14400. Default: `1800`. */
+            /** @description Maximum duration of the conversation. Default: `1800`. */
             max_duration_seconds?: number | null;
-            /** @description Ring timeout, in seconds, 5 to 120. Default: `30`. */
+            /** @description Ring timeout. Default: `30`. */
             ring_timeout_seconds?: number | null;
         };
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         AgentList: {
             data: components["schemas"]["Agent"][];
             has_more: boolean;
             /** Format: uuid */
             next_cursor: string | null;
         };
-        /** @description A variable of a call, used as `{{name}}` in texts. */
+        /** @description A call variable, used as `{{name}}`. */
         AgentVariable: {
             /** @description Used if a call does not set it. */
             default: string | null;
             /** @description Whether a call must set it. */
             required: boolean;
         };
-        /** @description A variable of a call, used as `{{name}}` in texts. */
+        /** @description A call variable, used as `{{name}}`. */
         AgentVariableInput: {
             /** @description Used if a call does not set it. */
             default?: string | null;
@@ -1146,7 +1260,7 @@ export interface components {
         /** @description A version of an agent. */
         AgentVersion: {
             /**
-             * @description The fields that differ from the version before; a list counts as one field.
+             * @description Fields that differ from the previous version; a list counts as one.
              * @example [
              *       "greeting.text",
              *       "tools"
@@ -1165,12 +1279,12 @@ export interface components {
             name: string;
             /**
              * Format: int64
-             * @description Its number.
+             * @description Number.
              * @example 12
              */
             version: number;
         };
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         AgentVersionList: {
             data: components["schemas"]["AgentVersion"][];
             has_more: boolean;
@@ -1180,26 +1294,20 @@ export interface components {
         AgentWithWarnings: components["schemas"]["Agent"] & components["schemas"]["RequestWarnings"];
         /** @description Post-call analysis. */
         AnalysisSettings: {
-            /**
-             * @description JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
-             *     is no post-call analysis.
-             */
+            /** @description JSON Schema of `outcome`; without one, the provider picks the facts. Without schema and summary, there is no analysis. */
             schema: {
                 [key: string]: unknown;
             } | null;
-            /** @description Whether the language model writes a summary. */
+            /** @description Whether to write a summary. */
             summary: boolean;
         };
         /** @description Post-call analysis. */
         AnalysisSettingsInput: {
-            /**
-             * @description JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
-             *     is no post-call analysis.
-             */
+            /** @description JSON Schema of `outcome`; without one, the provider picks the facts. Without schema and summary, there is no analysis. */
             schema?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Whether the language model writes a summary. Default: `true`. */
+            /** @description Whether to write a summary. Default: `true`. */
             summary?: boolean | null;
         };
         /**
@@ -1207,22 +1315,22 @@ export interface components {
          * @enum {string}
          */
         AnsweredBy: "human" | "voicemail" | (string & {});
-        /** @description How to handle answering machines. */
+        /** @description Answering machine handling. */
         AnsweringMachine: {
-            /** @description The message after the beep, for `leave_message`. */
+            /** @description Message after the beep, for `leave_message`. */
             message: string | null;
             /** @description Whether to detect machines. */
             mode: components["schemas"]["MachineDetection"];
-            /** @description What to do when a machine answers. */
+            /** @description Action when a machine answers. */
             on_machine: components["schemas"]["OnMachine"];
         };
-        /** @description How to handle answering machines. */
+        /** @description Answering machine handling. */
         AnsweringMachineInput: {
-            /** @description The message after the beep, for `leave_message`. */
+            /** @description Message after the beep, for `leave_message`. */
             message?: string | null;
             /** @description Whether to detect machines. Default: `"off"`. */
             mode?: components["schemas"]["MachineDetection"] | null;
-            /** @description What to do when a machine answers. Default: `"hangup"`. */
+            /** @description Action when a machine answers. Default: `"hangup"`. */
             on_machine?: components["schemas"]["OnMachine"] | null;
         };
         /**
@@ -1240,35 +1348,35 @@ export interface components {
         ApiKey: {
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Creation time.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it expires; `null` means never.
+             * @description `null` if it never expires.
              */
             expires_at: string | null;
             /**
              * Format: uuid
-             * @description Its id, for example to revoke it.
+             * @description Unique id.
              */
             id: string;
             /**
              * Format: date-time
-             * @description When it was last used; uses on other nodes appear after a few seconds.
+             * @description Last use; uses on other nodes appear after a few seconds.
              */
             last_used_at: string | null;
-            /** @description Its label. */
+            /** @description Label. */
             name: string | null;
-            /** @description Its public part. */
+            /** @description Public part. */
             prefix: string;
             /**
              * Format: date-time
-             * @description When it was revoked; `null` if it is not.
+             * @description `null` if not revoked.
              */
             revoked_at: string | null;
         };
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         ApiKeyList: {
             data: components["schemas"]["ApiKey"][];
             has_more: boolean;
@@ -1277,7 +1385,7 @@ export interface components {
         };
         /** @description What needs attention. */
         Attention: {
-            /** @description The items, the worst first, at most 20 of a kind. */
+            /** @description Worst first, at most 20 of a kind. */
             data: components["schemas"]["AttentionItem"][];
         };
         /**
@@ -1298,41 +1406,41 @@ export interface components {
         AttentionItem: {
             /**
              * Format: int64
-             * @description How many calls were refused, or how many deliveries wait (up to 1000).
+             * @description Refused calls, or waiting deliveries (up to 1000).
              */
             count: number | null;
-            /** @description What is the matter, in a sentence. */
+            /** @description The problem in one sentence. */
             detail: string;
-            /** @description What is the matter. */
+            /** @description Kind of problem. */
             kind: components["schemas"]["AttentionKind"];
             limit: components["schemas"]["NearLimit"] | null;
             /**
              * Format: date-time
-             * @description Since when, if that is known.
+             * @description Start of the problem, if known.
              */
             since: string | null;
-            /** @description What it is the matter with. */
+            /** @description What it concerns. */
             subject: components["schemas"]["AttentionSubject"];
         };
         /**
-         * @description What is the matter.
+         * @description Kind of problem.
          * @enum {string}
          */
         AttentionKind: "credentials_refused" | "webhook_failing" | "limit_near" | "number_without_agent" | (string & {});
-        /** @description What something is the matter with. */
+        /** @description What a problem concerns. */
         AttentionSubject: {
             /**
              * Format: uuid
-             * @description Its id.
+             * @description Unique id.
              */
             id: string;
             /** @description Its name, URL or number. */
             name: string;
-            /** @description What it is. */
+            /** @description Kind of resource. */
             type: components["schemas"]["AttentionSubjectKind"];
         };
         /**
-         * @description What something is.
+         * @description Kind of resource.
          * @enum {string}
          */
         AttentionSubjectKind: "connection" | "webhook" | "tenant" | "number" | (string & {});
@@ -1427,27 +1535,27 @@ export interface components {
         Call: components["schemas"]["UnplacedCall"] & {
             /**
              * Format: uuid
-             * @description Its id.
+             * @description Unique id.
              */
             id: string;
         };
         /**
-         * @description A phone number or SIP address, or `web`. Commas separate values, so an address with a comma cannot be found.
+         * @description Phone number, SIP address or `web`. Commas separate values: addresses with a comma cannot be found.
          * @example +12025550100
          */
         CallAddress: string;
-        /** @description How post-call analysis went. */
+        /** @description Result of post-call analysis. */
         CallAnalysis: {
             /**
-             * @description Why not, if it failed.
+             * @description Error, if it failed.
              * @example null
              */
             error: string | null;
-            /** @description Whether a language model analysed the conversation. */
+            /** @description Whether the conversation was analysed. */
             status: components["schemas"]["CallAnalysisStatus"];
         };
         /**
-         * @description Whether a language model analysed a conversation.
+         * @description Whether the conversation was analysed.
          * @enum {string}
          */
         CallAnalysisStatus: "completed" | "failed" | "skipped" | (string & {});
@@ -1458,10 +1566,10 @@ export interface components {
             cause: components["schemas"]["CarrierCause"] | null;
             /**
              * Format: uuid
-             * @description The connection of the call; none of a web call.
+             * @description `null` for web calls.
              */
             connection_id: string | null;
-            /** @description Its provider. */
+            /** @description Provider. */
             provider: string;
             /**
              * Format: int64
@@ -1469,17 +1577,28 @@ export interface components {
              */
             sip_code: number | null;
         };
+        CallCompleted: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallCompletedData"];
+            /** @constant */
+            event: "call.completed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.completed" | (string & {});
+        };
         CallCompletedData: components["schemas"]["CallEventData"] & {
             /** @description Seconds from answer to end. */
             duration_seconds: number;
             end_reason: components["schemas"]["CallEndReason"] | null;
             /** @description `null`: the call did not fail. */
             error: string | null;
-            /** @description The result, in the shape of the agent's `analysis.schema`. */
+            /** @description Result, in the shape of the agent's `analysis.schema`. */
             outcome: unknown;
-            /** @description The conversation in a few sentences. */
+            /** @description Summary of the conversation. */
             summary: string;
-            /** @description The caller's turns that were answered. */
+            /** @description Caller turns that the agent answered. */
             turns: number;
         };
         CallCompletedEvent: components["schemas"]["WebhookEventHead"] & {
@@ -1497,12 +1616,12 @@ export interface components {
         CallCosts: {
             /**
              * Format: double
-             * @description The carrier; nothing, since carriers bill on their own.
+             * @description `null`: carriers bill separately.
              */
             carrier_usd: number | null;
             /**
              * Format: double
-             * @description Language models, those of the analysis after the call included.
+             * @description Language models, including post-call analysis.
              */
             llm_usd: number;
             /**
@@ -1542,69 +1661,68 @@ export interface components {
         CallDecision: {
             /**
              * Format: int64
-             * @description When, in milliseconds since the start of the conversation, as in the transcript.
+             * @description Milliseconds since the start of the conversation.
              */
             at_ms: number;
             ended_by: components["schemas"]["TurnEndedBy"] | null;
-            /** @description What spoke for the end (positive weight) or against it. */
+            /** @description Evidence for (positive weight) or against the end. */
             evidence: components["schemas"]["CallDecisionEvidence"][];
             /**
-             * @description `turn_ended`: the caller has finished. `turn_reopened`: they continue, and the agent responds once to all of it. `interruption`,
-             *     `false_interruption`: they spoke over the agent, which stopped or continued. `backchannel`: words over the agent without a
-             *     response. `speculation`: the model is asked early; `speculation_discarded`: that request was discarded. `machine_ignored`: a
-             *     reported machine is a person.
+             * @description `turn_ended`: the caller finished. `turn_reopened`: they went on; the agent responds once to all of it. `interruption`: they stopped the
+             *     agent. `false_interruption`: the agent went on. `backchannel`: words that need no response. `speculation`: early model request.
+             *     `speculation_discarded`: it was dropped. `machine_ignored`: the reported machine is a person.
              */
             kind: components["schemas"]["CallDecisionKind"];
             /**
              * Format: float
-             * @description How probable the end of the turn was, from 0 to 1.
+             * @description Probability of the end of the turn, 0 to 1.
              */
             probability: number | null;
             /**
              * Format: int64
-             * @description How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
+             * @description Caller silence so far; `null` if they spoke or it did not matter.
              */
             silence_ms: number | null;
             /**
              * Format: int64
-             * @description How much silence the evidence asked for, in milliseconds.
+             * @description Silence that the evidence required.
              */
             silence_needed_ms: number | null;
         };
-        /** @description Something that speaks for or against the end of a turn. */
+        /** @description Evidence about the end of a turn. */
         CallDecisionEvidence: {
             /**
-             * @description Its kind.
+             * @description Kind.
              * @example open_word
              */
             name: string;
             /**
              * Format: float
-             * @description How much of it there is: 1, or a share.
+             * @description Amount: 1, or a share.
              */
             value: number;
             /**
              * Format: float
-             * @description What 1 of it adds to the log odds of an end.
+             * @description Log odds of an end per unit of `value`.
              * @example -2.6
              */
             weight: number;
         };
         /**
-         * @description What was decided.
+         * @description Kind of decision.
          * @enum {string}
          */
         CallDecisionKind: "turn_ended" | "turn_reopened" | "interruption" | "false_interruption" | "backchannel" | "speculation" | "speculation_discarded" | "machine_ignored" | (string & {});
         /** @description The decisions of a call. */
         CallDecisions: {
-            /** @description In the order in which they were made. */
+            /** @description In the order they were made. */
             data: components["schemas"]["CallDecision"][];
         };
-        /** @description A delivery of one of the call's events. */
+        /** @description Delivery of one of the call's events. */
         CallDelivery: components["schemas"]["WebhookDeliveryWithAttempts"] & {
             /**
              * Format: uri
-             * @description Its present URL.
+             * @description Current URL.
              * @example https://example.com/hooks/calls
              */
             url: string;
@@ -1614,12 +1732,23 @@ export interface components {
              */
             webhook_id: string;
         };
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         CallDeliveryList: {
             data: components["schemas"]["CallDelivery"][];
             has_more: boolean;
             /** Format: uuid */
             next_cursor: string | null;
+        };
+        CallDialing: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.dialing";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.dialing" | (string & {});
         };
         CallDialingEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
@@ -1648,8 +1777,10 @@ export interface components {
          */
         CallEndedBy: "caller" | "agent" | "api" | "carrier" | "system" | (string & {});
         /**
-         * @description An event of a call, as the API returns it.
+         * @description An event of a call.
          * @example {
+         *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
+         *       "created": 1769860809,
          *       "created_at": "2026-01-31T12:00:09.618512Z",
          *       "data": {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
@@ -1676,25 +1807,12 @@ export interface components {
          *         "turns": 1
          *       },
          *       "event": "call.completed",
+         *       "id": "0198c6a0-0000-7000-8000-000000000007",
          *       "sequence": 5
          *     }
          */
-        CallEvent: {
-            /**
-             * Format: date-time
-             * @description When it happened.
-             */
-            created_at: string;
-            data: components["schemas"]["EventData"];
-            /** @description The kind of event. */
-            event: components["schemas"]["EventKind"];
-            /**
-             * Format: int64
-             * @description Its number within the call, from 1.
-             */
-            sequence: number;
-        };
-        /** @description What the data of every event of a call holds. */
+        CallEvent: components["schemas"]["CallCompleted"] | components["schemas"]["CallDialing"] | components["schemas"]["CallFailed"] | components["schemas"]["CallInProgress"] | components["schemas"]["CallQueued"] | components["schemas"]["CallReceived"] | components["schemas"]["CarrierHangup"];
+        /** @description Data of every call event. */
         CallEventData: {
             /**
              * Format: uuid
@@ -1710,16 +1828,62 @@ export interface components {
             /** @description The caller. */
             from: string;
             metadata: components["schemas"]["Metadata"];
-            /** @description The event's number within the call. */
+            /** @description Number within the call. */
             sequence: number;
             status: components["schemas"]["CallStatus"];
             /** @description The callee. */
             to: string;
         };
+        CallEventHead: {
+            /**
+             * Format: uuid
+             * @description The call.
+             */
+            call_id: string;
+            /**
+             * Format: int64
+             * @description The same in Unix seconds, as in webhooks.
+             */
+            created: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The event's id; `id` in a webhook is the delivery's.
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description Number within the call, from 1.
+             * @example 1
+             */
+            sequence: number;
+        };
+        /** @description A page, newest first. */
+        CallEventList: {
+            data: components["schemas"]["CallEvent"][];
+            has_more: boolean;
+            /** Format: uuid */
+            next_cursor: string | null;
+        };
         /** @description Events of a call. */
         CallEvents: {
             /** @description The events, in order. */
             data: components["schemas"]["CallEvent"][];
+        };
+        CallFailed: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallFailedData"];
+            /** @constant */
+            event: "call.failed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.failed" | (string & {});
         };
         CallFailedData: components["schemas"]["CallEventData"] & {
             /** @description Seconds from answer to end. */
@@ -1727,7 +1891,7 @@ export interface components {
             /** @description What went wrong, as a sentence. */
             error: string;
             error_code: components["schemas"]["CallFailure"];
-            /** @description The caller's turns that were answered. */
+            /** @description Caller turns that the agent answered. */
             turns: number;
         };
         CallFailedEvent: components["schemas"]["WebhookEventHead"] & {
@@ -1742,10 +1906,21 @@ export interface components {
             event: "call.failed" | (string & {});
         };
         /**
-         * @description Why a call failed. The list is closed: a code never changes its meaning, and none is added.
+         * @description Why a call failed. Codes are final: none changes meaning, none is added.
          * @enum {string}
          */
         CallFailure: "carrier_unauthorized" | "carrier_error" | "busy" | "no_answer" | "rejected" | "invalid_number" | "no_media" | "config_error" | "provider_timeout" | "pipeline_error" | "unknown_error" | (string & {});
+        CallInProgress: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.in_progress";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.in_progress" | (string & {});
+        };
         CallInProgressEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
             /** @constant */
@@ -1757,9 +1932,9 @@ export interface components {
              */
             event: "call.in_progress" | (string & {});
         };
-        /** @description How long the caller waited, in whole milliseconds. */
+        /** @description How long the caller waited. */
         CallLatency: {
-            /** @description From the decision that the caller's turn is over to the first audio of the answer: model, voice and ourselves. */
+            /** @description From the end-of-turn decision to the first audio of the answer. */
             after_turn_ms: components["schemas"]["LatencyPercentiles"];
             /**
              * Format: int64
@@ -1771,12 +1946,12 @@ export interface components {
         };
         /** @description Overrides for the agent's limits. */
         CallLimitOverrides: {
-            /** @description Maximum duration of the call, in seconds. */
+            /** @description Maximum duration of the conversation. */
             max_duration_seconds?: number | null;
-            /** @description Ring timeout, in seconds. */
+            /** @description Ring timeout. */
             ring_timeout_seconds?: number | null;
         };
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         CallList: {
             data: components["schemas"]["Call"][];
             has_more: boolean;
@@ -1790,6 +1965,17 @@ export interface components {
             instructions?: string | null;
             limits?: components["schemas"]["CallLimitOverrides"] | null;
         };
+        CallQueued: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.queued";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.queued" | (string & {});
+        };
         CallQueuedEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
             /** @constant */
@@ -1800,6 +1986,17 @@ export interface components {
              * @enum {string}
              */
             event: "call.queued" | (string & {});
+        };
+        CallReceived: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.received";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.received" | (string & {});
         };
         CallReceivedEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
@@ -1813,59 +2010,59 @@ export interface components {
             event: "call.received" | (string & {});
         };
         /**
-         * @description Where a call stands. It only moves down this list; the last two are final.
+         * @description Call status. It only moves down this list; the last two are final.
          * @enum {string}
          */
         CallStatus: "queued" | "dialing" | "in_progress" | "completed" | "failed" | (string & {});
-        /** @description Usage in the units that providers bill. */
+        /** @description Usage in the providers' units. */
         CallUsage: {
             /**
              * Format: int64
-             * @description Of these, tokens that came from the provider's cache.
+             * @description Of these, from the provider's cache.
              */
             audio_cached_tokens: number;
             /**
              * Format: int64
-             * @description Tokens of audio input of a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
+             * @description Audio input tokens of a speech-to-speech model, including cached ones. Its text tokens count as `llm_*_tokens`.
              */
             audio_input_tokens: number;
             /**
              * Format: int64
-             * @description Tokens of audio spoken by a speech-to-speech model.
+             * @description Audio output tokens of a speech-to-speech model.
              */
             audio_output_tokens: number;
             /**
              * Format: double
-             * @description Cost in US dollars, by the price table.
+             * @description Cost by the price table.
              */
             cost_usd: number;
             /** @description The cost by part. */
             costs: components["schemas"]["CallCosts"];
             /**
              * Format: int64
-             * @description Of these, tokens that were written to it.
+             * @description Of these, written to the cache.
              */
             llm_cache_write_tokens: number;
             /**
              * Format: int64
-             * @description Of these, tokens that came from the provider's cache.
+             * @description Of these, from the provider's cache.
              */
             llm_cached_tokens: number;
-            /** @description Whether some of the tokens are an estimate: the provider did not say, or was interrupted. */
+            /** @description Whether some token counts are estimates. */
             llm_estimated: boolean;
             /**
              * Format: int64
-             * @description Tokens read by the model, those from and for its cache included.
+             * @description Input tokens, including those read from or written to the cache.
              */
             llm_input_tokens: number;
             /**
              * Format: int64
-             * @description Tokens written by the model, its reasoning included.
+             * @description Output tokens, including reasoning.
              */
             llm_output_tokens: number;
             /**
              * Format: int64
-             * @description Audio transcribed, in milliseconds.
+             * @description Audio transcribed.
              */
             stt_audio_ms: number;
             /**
@@ -1873,15 +2070,26 @@ export interface components {
              * @description Characters spoken.
              */
             tts_characters: number;
-            /** @description Whether some of it has no price in the table, so that the cost is not all. */
+            /** @description Whether some usage has no price, so the cost is incomplete. */
             unpriced: boolean;
         };
         CallWithWarnings: components["schemas"]["Call"] & components["schemas"]["RequestWarnings"];
         /**
-         * @description What a carrier says about the end of a call, in one vocabulary for all carriers.
+         * @description The carrier's reason for the end of a call, uniform across carriers.
          * @enum {string}
          */
         CarrierCause: "normal" | "busy" | "no_answer" | "rejected" | "invalid_number" | "canceled" | "failed" | (string & {});
+        CarrierHangup: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CarrierHangupData"];
+            /** @constant */
+            event: "carrier.hangup";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "carrier.hangup" | (string & {});
+        };
         CarrierHangupData: components["schemas"]["CallEventData"] & {
             /** @description The carrier's own code. */
             carrier_code: string | null;
@@ -1905,7 +2113,7 @@ export interface components {
         ConcurrentCalls: {
             /**
              * Format: int32
-             * @description The current number.
+             * @description Current number.
              */
             in_use: number;
             /**
@@ -1938,7 +2146,7 @@ export interface components {
         Connection: {
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Creation time.
              */
             created_at: string;
             /** @description Names of the credentials with their last characters. */
@@ -1947,39 +2155,39 @@ export interface components {
             };
             /**
              * Format: uuid
-             * @description Its id.
+             * @description Unique id.
              */
             id: string;
-            /** @description Its kind. */
+            /** @description Kind. */
             kind: components["schemas"]["ConnectionKind"];
             /** @description Every kind it supports. */
             kinds: components["schemas"]["ConnectionKind"][];
-            /** @description Its limits. */
+            /** @description Limits. */
             limits: components["schemas"]["ConnectionLimits"];
             /** @description Unique per tenant. */
             name: string;
             /** @description The carrier or provider. */
             provider: components["schemas"]["ProviderName"];
-            /** @description Settings that are not secret. */
+            /** @description Settings without secrets. */
             settings: {
                 [key: string]: unknown;
             };
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updated_at: string;
         };
         /** @description One thing that was tried. */
         ConnectionCheck: {
             /**
-             * @description What came of it, in a sentence.
+             * @description Result in one sentence.
              * @example It responded.
              */
             detail: string;
             /**
              * Format: int64
-             * @description How long it took.
+             * @description Duration.
              */
             duration_ms: number;
             /** @description What was tried. */
@@ -2001,7 +2209,7 @@ export interface components {
         ConnectionLimits: {
             /**
              * Format: int64
-             * @description Concurrent calls; `null` is no limit.
+             * @description Concurrent calls; `null` for no limit.
              */
             max_concurrent: number | null;
         };
@@ -2009,11 +2217,11 @@ export interface components {
         ConnectionLimitsInput: {
             /**
              * Format: int64
-             * @description Concurrent calls; `null` is no limit.
+             * @description Concurrent calls; `null` for no limit.
              */
             max_concurrent?: number | null;
         };
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         ConnectionList: {
             data: components["schemas"]["Connection"][];
             has_more: boolean;
@@ -2042,7 +2250,7 @@ export interface components {
         };
         ConnectionWithWarnings: components["schemas"]["Connection"] & components["schemas"]["RequestWarnings"];
         /**
-         * @description An agent to create. Only `name` and `instructions` are required.
+         * @description An agent to create.
          * @example {
          *       "instructions": "You answer the phone of a dentist.",
          *       "name": "Reception"
@@ -2051,38 +2259,38 @@ export interface components {
         CreateAgent: {
             /** @description Post-call analysis. */
             analysis?: components["schemas"]["AnalysisSettingsInput"] | null;
-            /** @description How to handle answering machines. */
+            /** @description Answering machine handling. */
             answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
-            /** @description How to handle DTMF from the caller. */
+            /** @description DTMF from the caller. */
             dtmf?: components["schemas"]["DtmfInput"] | null;
-            /** @description How the conversation starts. */
+            /** @description Start of the conversation. */
             greeting?: components["schemas"]["GreetingInput"] | null;
-            /** @description System prompt of the language model; `{{variable}}` is replaced by the call's variables. */
+            /** @description System prompt; `{{variable}}` is replaced. */
             instructions: string;
-            /** @description What happens when the caller interrupts. */
+            /** @description Caller interruptions. */
             interruption?: components["schemas"]["InterruptionInput"] | null;
-            /** @description BCP 47 tag of the spoken language. */
+            /** @description Spoken language (BCP 47). */
             language?: string | null;
-            /** @description Maximum ring time and duration of a call. */
+            /** @description Call time limits. */
             limits?: components["schemas"]["AgentLimitsInput"] | null;
             llm?: components["schemas"]["LlmChoiceInput"] | null;
             /** @description Unique per tenant. */
             name: string;
-            /** @description Redaction and retention of a call's words. */
+            /** @description Redaction and retention. */
             privacy?: components["schemas"]["PrivacyInput"] | null;
             realtime?: components["schemas"]["RealtimeChoiceInput"] | null;
-            /** @description Whether calls are recorded. */
+            /** @description Call recording. */
             recording?: components["schemas"]["RecordingInput"] | null;
-            /** @description What happens when the caller is silent. */
+            /** @description Caller silence. */
             silence?: components["schemas"]["SilenceInput"] | null;
             stt?: components["schemas"]["SttChoiceInput"] | null;
-            /** @description Tools that the model can call. */
+            /** @description Tools for the model. */
             tools?: components["schemas"]["ToolInput"][] | null;
             traffic?: components["schemas"]["Traffic"] | null;
             tts?: components["schemas"]["TtsChoiceInput"] | null;
-            /** @description When a caller's turn ends. */
+            /** @description End-of-turn detection. */
             turn_taking?: components["schemas"]["TurnTakingInput"] | null;
-            /** @description Variables that calls can or must set; at most 50, and 16 KiB of JSON. */
+            /** @description Variables that calls can or must set; at most 16 KiB of JSON. */
             variables?: {
                 [key: string]: components["schemas"]["AgentVariableInput"] | null;
             } | null;
@@ -2097,10 +2305,10 @@ export interface components {
         CreateApiKey: {
             /**
              * Format: int64
-             * @description Days until it expires; it never expires if absent.
+             * @description Days until it expires; never if absent.
              */
             expires_in_days?: number | null;
-            /** @description A label to recognise it by. */
+            /** @description Label. */
             name?: string | null;
         };
         /**
@@ -2119,20 +2327,20 @@ export interface components {
         CreateCall: {
             /**
              * Format: uuid
-             * @description The agent that holds the conversation.
+             * @description Agent that holds the conversation.
              */
             agent_id: string;
             /**
              * Format: int64
-             * @description The agent's version. Defaults to the one that its `traffic` selects, or the newest.
+             * @description Defaults to the version that `traffic` selects, or the newest.
              */
             agent_version?: number | null;
             answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
             /** @description Validate everything, but place no call. */
             dry_run?: boolean | null;
-            /** @description One of the tenant's numbers. Defaults to `number_id`, or to the only number that can dial. */
+            /** @description One of the tenant's numbers. Defaults to `number_id`, or the only number that can dial. */
             from?: string | null;
-            /** @description Your own data, returned in the call and its events; at most 50 keys and 16 KiB of JSON. */
+            /** @description Your own data, returned in the call and its events; at most 16 KiB of JSON. */
             metadata?: components["schemas"]["Metadata"] | null;
             /**
              * Format: uuid
@@ -2141,16 +2349,16 @@ export interface components {
             number_id?: string | null;
             /** @description Overrides parts of the agent for this call. */
             overrides?: components["schemas"]["CallOverrides"] | null;
-            /** @description Overrides the agent's ring timeout, in seconds, 5 to 120. */
+            /** @description Overrides the agent's ring timeout. */
             ring_timeout_seconds?: number | null;
             /**
              * Format: date-time
-             * @description When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts towards the concurrent calls.
+             * @description When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts as concurrent.
              */
             schedule_at?: string | null;
-            /** @description The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser. */
+            /** @description E.164 number, `sip:` URI, or `web` for a browser call. */
             to: string;
-            /** @description Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. Send long ids as strings. */
+            /** @description Values for `{{name}}`; at most 16 KiB of JSON. Send long ids as strings. */
             variables?: components["schemas"]["Variables"] | null;
         };
         /**
@@ -2161,15 +2369,15 @@ export interface components {
          *     }
          */
         CreateConnection: {
-            /** @description Secrets under the provider's names. They are write-only. */
+            /** @description Provider-specific secrets. Write-only. */
             credentials?: components["schemas"]["Credentials"] | null;
-            /** @description Its limits. */
+            /** @description Limits. */
             limits?: components["schemas"]["ConnectionLimitsInput"] | null;
             /** @description Unique per tenant. */
             name: string;
             /** @description The carrier or provider. */
             provider: components["schemas"]["ProviderName"];
-            /** @description Settings that are not secret, under the provider's names; every provider supports `base_url`. */
+            /** @description Provider-specific settings without secrets; all providers support `base_url`. */
             settings?: {
                 [key: string]: unknown;
             } | null;
@@ -2184,16 +2392,16 @@ export interface components {
          *     }
          */
         CreateNumber: {
-            /** @description Configure the carrier to send the number's calls here. If that fails, the response has a warning. Default: `false`. */
+            /** @description Configure the carrier to send calls here; a failure is reported in `warnings`. Default: `false`. */
             configure_carrier?: boolean | null;
             /**
              * Format: uuid
-             * @description Its carrier connection.
+             * @description Carrier connection.
              */
             connection_id: string;
             /**
              * Format: uuid
-             * @description The agent that answers it; `null` rejects inbound calls.
+             * @description Agent that answers; `null` rejects inbound calls.
              */
             inbound_agent_id?: string | null;
             /** @description Display name. */
@@ -2202,23 +2410,23 @@ export interface components {
             number: string;
         };
         /**
-         * @description What a voice says in its sample.
+         * @description A voice sample to create.
          * @example {
          *       "language": "en-US",
          *       "text": "Good morning, this is Ava."
          *     }
          */
         CreateVoiceSample: {
-            /** @description Its language, as a BCP 47 tag; default `en-US`. */
+            /** @description Language (BCP 47); default `en-US`. */
             language?: string | null;
-            /** @description The provider's model; default: the connection's. */
+            /** @description Model name; defaults to the connection's. */
             model?: string | null;
             /**
              * Format: float
-             * @description Speaking rate; default 1, the voice's own.
+             * @description Speaking rate; default 1.
              */
             speed?: number | null;
-            /** @description The text; default: a greeting in English. */
+            /** @description Defaults to an English greeting. */
             text?: string | null;
         };
         /**
@@ -2234,27 +2442,25 @@ export interface components {
         CreateWebhook: {
             /** @description Whether events are sent; default `true`. */
             enabled?: boolean | null;
-            /** @description The events to send; all if empty or absent. */
+            /** @description Events to send; all if empty or absent. */
             events?: components["schemas"]["EventKind"][] | null;
             /**
              * Format: uri
-             * @description A public HTTPS URL that receives the events; `http://` only where the operator allows it.
+             * @description Public HTTPS URL; `http://` only if the operator allows it.
              */
             url: string;
         };
-        /** @description New secrets, or `null` to remove one. */
+        /** @description New secrets; `null` removes one. */
         CredentialChanges: {
             [key: string]: string | null;
         };
-        /** @description Secrets under the provider's names. */
+        /** @description Provider-specific secrets. */
         Credentials: {
             [key: string]: string | null;
         };
-        /** @description What is left of an event whose words were deleted. */
-        DeletedData: Record<string, unknown>;
         /**
-         * @description Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
-         *     `allow` names them. The tenant's own numbers are always refused.
+         * @description Numbers the tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers must be named in `allow`. The tenant's own
+         *     numbers are always refused.
          */
         DialPolicy: {
             /**
@@ -2267,7 +2473,7 @@ export interface components {
             allow: string[];
             /**
              * Format: double
-             * @description Cost of a day's calls (UTC) at which no further calls are placed; `null` is no cap.
+             * @description Daily cost (UTC) at which no further calls are placed; `null` for no cap.
              * @example 50
              */
             cost_per_day_usd: number | null;
@@ -2280,65 +2486,76 @@ export interface components {
             deny: string[];
             /**
              * Format: int32
-             * @description Calls and transfers to one number in 24 hours; `null` is no limit.
+             * @description Calls and transfers to one number in 24 hours; `null` for no limit.
              * @example 20
              */
             per_number_per_day: number | null;
         };
-        /**
-         * @description How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
-         *     length.
-         */
+        /** @description Collects the caller's keys into one input, up to the finish key, a pause or the maximum length. */
         Dtmf: {
-            /** @description Pause after a key that ends the input, in milliseconds, 500 to 20000. */
+            /** @description Pause after a key that ends the input. */
             digit_timeout_ms: number;
             /** @description Whether keys are processed. */
             enabled: boolean;
-            /**
-             * @description The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none.
-             * @example #
-             */
+            /** @description Key that ends an input and is not part of it; `null` for none. */
             finish_on_key: string | null;
-            /** @description Whether a key stops the agent's speech, if the caller may interrupt it. */
+            /** @description Whether a key stops the agent, if the caller may interrupt. */
             interrupt: boolean;
-            /** @description Number of keys that ends the input, 1 to 64. */
+            /** @description Number of keys that ends the input. */
             max_digits: number;
         };
-        /**
-         * @description How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
-         *     length.
-         */
+        /** @description Collects the caller's keys into one input, up to the finish key, a pause or the maximum length. */
         DtmfInput: {
-            /** @description Pause after a key that ends the input, in milliseconds, 500 to 20000. Default: `2000`. */
+            /** @description Pause after a key that ends the input. Default: `2000`. */
             digit_timeout_ms?: number | null;
             /** @description Whether keys are processed. Default: `true`. */
             enabled?: boolean | null;
             /**
-             * @description The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none. Default: `"#"`.
+             * @description Key that ends an input and is not part of it; `null` for none. Default: `"#"`.
              * @example #
              */
             finish_on_key?: string | null;
-            /** @description Whether a key stops the agent's speech, if the caller may interrupt it. Default: `true`. */
+            /** @description Whether a key stops the agent, if the caller may interrupt. Default: `true`. */
             interrupt?: boolean | null;
-            /** @description Number of keys that ends the input, 1 to 64. Default: `32`. */
+            /** @description Number of keys that ends the input. Default: `32`. */
             max_digits?: number | null;
         };
         /**
-         * @description How soon the agent takes the turn.
+         * @description How soon the agent responds.
          * @enum {string}
          */
         Eagerness: "low" | "normal" | "high" | (string & {});
+        /** @description Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+        EndCallTool: {
+            /** @description When the model should use it. */
+            description: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "end_call" | (string & {});
+        };
+        /** @description Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+        EndCallToolInput: {
+            /** @description When the model should use it. */
+            description?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "end_call" | (string & {});
+        };
         /** @description The body of an error response. */
         ErrorBody: {
             /** @description A stable code for programs. */
             code: components["schemas"]["ProblemCode"];
             /** @description The problem in one sentence. */
             detail: string;
-            /** @description The invalid fields, for status 422. */
+            /** @description Invalid fields, for status 422. */
             errors: components["schemas"]["ErrorField"][];
             /**
              * Format: uuid
-             * @description The id of this request, as in `X-Request-Id` and the service's logs.
+             * @description As in `X-Request-Id` and the service's logs.
              */
             request_id: string | null;
             /** @description The HTTP status. */
@@ -2347,7 +2564,7 @@ export interface components {
             title: string;
             /**
              * Format: uri
-             * @description A URI that identifies the kind of error.
+             * @description URI of the kind of error.
              */
             type: string;
         };
@@ -2355,30 +2572,28 @@ export interface components {
         ErrorField: {
             /** @description The problem. */
             message: string;
-            /** @description Its path in the body, for example `limits.max_duration_seconds`, or the name of a parameter or header. */
+            /** @description Path in the body, such as `limits.max_duration_seconds`, or the name of a parameter or header. */
             path: string;
         };
-        /** @description The data of an event, by its kind. */
-        EventData: components["schemas"]["CallCompletedData"] | components["schemas"]["CallFailedData"] | components["schemas"]["CarrierHangupData"] | components["schemas"]["CallEventData"] | components["schemas"]["DeletedData"];
         /**
          * @description The events of a call.
          * @enum {string}
          */
         EventKind: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | (string & {});
-        /** @description What opens event streams. */
+        /** @description A token for event streams. */
         EventToken: {
             /**
              * Format: date-time
-             * @description Until when a stream can be opened with it. An open stream continues after that.
+             * @description Open streams before this time; they continue after it.
              */
             expires_at: string;
             /**
-             * @description The token, to be sent as `?token=`. It gives access to the tenant's events and transcripts.
+             * @description Send it as `?token=`. Gives access to the tenant's events and transcripts.
              * @example AQIDBA
              */
             token: string;
         };
-        /** @description The start of the conversation. */
+        /** @description Start of the conversation. */
         Greeting: {
             /** @description Whether the caller can interrupt it. */
             interruptible: boolean;
@@ -2387,7 +2602,7 @@ export interface components {
             /** @description The text for mode `speak`. */
             text: string;
         };
-        /** @description The start of the conversation. */
+        /** @description Start of the conversation. */
         GreetingInput: {
             /** @description Whether the caller can interrupt it. Default: `true`. */
             interruptible?: boolean | null;
@@ -2401,7 +2616,7 @@ export interface components {
          * @enum {string}
          */
         GreetingMode: "speak" | "wait" | "generate" | (string & {});
-        /** @description The greeting's text, as a string or as an agent's `greeting` object. */
+        /** @description Greeting text, as a string or an agent's `greeting` object. */
         GreetingOverride: string | components["schemas"]["GreetingText"];
         /** @description A greeting's text, as in an agent. */
         GreetingText: {
@@ -2413,24 +2628,97 @@ export interface components {
          * @enum {string}
          */
         HttpMethod: "GET" | "POST" | (string & {});
-        /** @description What happens when the caller interrupts. */
+        /** @description Calls a web service and gives the response to the model. */
+        HttpTool: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id: string | null;
+            /** @description When the model should use it. */
+            description: string | null;
+            /** @description Spoken while the tool runs, unless the model already spoke. */
+            filler: string | null;
+            /** @description Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
+            headers: {
+                [key: string]: string;
+            };
+            method: components["schemas"]["HttpMethod"] | null;
+            /** @description Its name for the model; not the type of a tool. */
+            name: string;
+            /** @description JSON Schema of the arguments, of type `object`; none if absent. */
+            parameters: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Default 8. */
+            timeout_seconds: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "http" | (string & {});
+            /** @description `{{variable}}` is replaced, percent-encoded. */
+            url: string;
+        };
+        /** @description Calls a web service and gives the response to the model. */
+        HttpToolInput: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id?: string | null;
+            /** @description When the model should use it. */
+            description?: string | null;
+            /**
+             * @description Spoken while the tool runs, unless the model already spoke.
+             * @example Let me look that up.
+             */
+            filler?: string | null;
+            /** @description Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
+            method?: components["schemas"]["HttpMethod"] | null;
+            /**
+             * @description Its name for the model; not the type of a tool.
+             * @example free_tables
+             */
+            name: string;
+            /** @description JSON Schema of the arguments, of type `object`; none if absent. */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Default 8. */
+            timeout_seconds?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "http" | (string & {});
+            /**
+             * @description `{{variable}}` is replaced, percent-encoded.
+             * @example https://example.com/tables
+             */
+            url: string;
+        };
+        /** @description Caller interruptions. */
         Interruption: {
             /** @description Words that do not interrupt on their own. */
             backchannels: string[];
             /** @description Whether the caller can interrupt. */
             enabled: boolean;
-            /** @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent. */
+            /** @description Speech that interrupts; shorter noises only pause the agent. */
             min_speech_ms: number;
             /** @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words. */
             min_words: number;
         };
-        /** @description What happens when the caller interrupts. */
+        /** @description Caller interruptions. */
         InterruptionInput: {
             /** @description Words that do not interrupt on their own. Default: `["mm-hmm","mhm","uh-huh","mm","hmm","okay","ok","right","yeah","yes","sure","i see"]`. */
             backchannels?: string[] | null;
             /** @description Whether the caller can interrupt. Default: `true`. */
             enabled?: boolean | null;
-            /** @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent. Default: `500`. */
+            /** @description Speech that interrupts; shorter noises only pause the agent. Default: `500`. */
             min_speech_ms?: number | null;
             /** @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words. Default: `2`. */
             min_words?: number | null;
@@ -2442,16 +2730,16 @@ export interface components {
          *     }
          */
         InvitePerson: {
-            /** @description The address with which the person signs in. */
+            /** @description Address the person signs in with. */
             email: string;
-            /** @description The role; `member` if absent. */
+            /** @description Defaults to `member`. */
             role?: components["schemas"]["PersonRole"] | null;
         };
-        /** @description An invited person with the link of the invitation. */
+        /** @description An invited person and the link. */
         InvitedPerson: components["schemas"]["Person"] & {
             /**
              * Format: uri
-             * @description The link by which the person accepts or declines. It is shown only this once.
+             * @description Link to accept or decline. Shown only once.
              * @example https://voice.example.com/invitation#NDNjaGFyYWN0ZXJzLXRoYXQtbm9ib2R5LWd1ZXNzZXM
              */
             invitation_url: string;
@@ -2461,19 +2749,19 @@ export interface components {
         LatencyPercentiles: {
             /**
              * Format: int64
-             * @description The longest.
+             * @description Maximum.
              */
             max: number | null;
-            /** @description How many were measured. */
+            /** @description Number measured. */
             n: number;
             /**
              * Format: int64
-             * @description Half waited no longer.
+             * @description Median.
              */
             p50: number | null;
             /**
              * Format: int64
-             * @description 95 of 100 waited no longer.
+             * @description 95th percentile.
              */
             p95: number | null;
         };
@@ -2482,64 +2770,64 @@ export interface components {
          * @enum {string}
          */
         LimitName: "concurrent_calls" | "monthly_calls" | "cost_per_day_usd" | (string & {});
-        /** @description Where a live call is heard. */
+        /** @description Where to listen to a live call. */
         ListenAddress: {
             /**
              * Format: date-time
-             * @description Until when it can be opened.
+             * @description Connect before this time.
              */
             expires_at: string;
             /**
-             * @description The address of a websocket, good for one connection. Whoever has it can listen.
+             * @description WebSocket URL for one connection. Anyone who has it can listen.
              * @example wss://voice.example.com/media/listen/AQIDBA
              */
             url: string;
         };
-        /** @description A language model and its settings. */
+        /** @description A language model. */
         LlmChoice: {
             /**
              * Format: uuid
-             * @description The connection; `null` is a demo script, which does not follow the instructions.
+             * @description `null` for a demo script, which ignores the instructions.
              */
             connection_id: string | null;
-            /** @description Fallbacks, tried in order. */
+            /** @description Tried in order. */
             fallbacks: components["schemas"]["ProviderFallback"][];
             /**
-             * @description Send a second request, to the next model or the same one, when the first has not started its response in its usual
-             *     time. The first response to start is spoken; both are charged.
+             * @description Send a second request, to the next or the same model, if the first is slower than usual to respond. The response that starts first is
+             *     spoken; both are charged.
              */
             hedge: boolean;
-            /** @description Maximum length of a response, in tokens. */
+            /** @description Maximum tokens per response. */
             max_tokens: number | null;
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model: string | null;
             /**
              * Format: float
-             * @description Sampling temperature, 0 to 2.
+             * @description Sampling temperature.
              */
             temperature: number | null;
         };
-        /** @description A language model and its settings. */
+        /** @description A language model. */
         LlmChoiceInput: {
             /**
              * Format: uuid
-             * @description The connection; `null` is a demo script, which does not follow the instructions.
+             * @description `null` for a demo script, which ignores the instructions.
              */
             connection_id?: string | null;
-            /** @description Fallbacks, tried in order. */
+            /** @description Tried in order. */
             fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
             /**
-             * @description Send a second request, to the next model or the same one, when the first has not started its response in its usual
-             *     time. The first response to start is spoken; both are charged.
+             * @description Send a second request, to the next or the same model, if the first is slower than usual to respond. The response that starts first is
+             *     spoken; both are charged.
              */
             hedge?: boolean | null;
-            /** @description Maximum length of a response, in tokens. */
+            /** @description Maximum tokens per response. */
             max_tokens?: number | null;
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model?: string | null;
             /**
              * Format: float
-             * @description Sampling temperature, 0 to 2.
+             * @description Sampling temperature.
              */
             temperature?: number | null;
         };
@@ -2548,6 +2836,69 @@ export interface components {
          * @enum {string}
          */
         MachineDetection: "off" | "detect" | (string & {});
+        /** @description Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+        McpTool: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id: string | null;
+            /** @description Spoken while the tool runs, unless the model already spoke. */
+            filler: string | null;
+            /** @description As for `http`. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description Prefix for names already taken; defaults to the server's host. */
+            name: string | null;
+            /** @description Default 8. */
+            timeout_seconds: number | null;
+            /** @description Tools to use; all if empty. */
+            tools: string[];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "mcp" | (string & {});
+            /** @description `{{variable}}` is replaced, percent-encoded. */
+            url: string;
+        };
+        /** @description Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+        McpToolInput: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id?: string | null;
+            /**
+             * @description Spoken while the tool runs, unless the model already spoke.
+             * @example Let me look that up.
+             */
+            filler?: string | null;
+            /** @description As for `http`. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
+            /**
+             * @description Prefix for names already taken; defaults to the server's host.
+             * @example crm
+             */
+            name?: string | null;
+            /** @description Default 8. */
+            timeout_seconds?: number | null;
+            /** @description Tools to use; all if empty. */
+            tools?: string[] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "mcp" | (string & {});
+            /**
+             * @description `{{variable}}` is replaced, percent-encoded.
+             * @example https://mcp.example.com
+             */
+            url: string;
+        };
         /** @description Your own data, returned in the call and its events. */
         Metadata: {
             [key: string]: unknown;
@@ -2556,7 +2907,7 @@ export interface components {
         MinutesAndCost: {
             /**
              * Format: double
-             * @description What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+             * @description Cost by the price table; `null` if nothing used has a price.
              * @example 0.42
              */
             cost_usd: number | null;
@@ -2566,14 +2917,14 @@ export interface components {
              * @example 34.5
              */
             minutes: number;
-            /** @description Whether some of what they used has no price, so that they cost more. */
+            /** @description Whether some usage has no price, so the cost is incomplete. */
             unpriced: boolean;
         };
         /** @description Calls per month. */
         MonthlyCalls: {
             /**
              * Format: int32
-             * @description The cap; `null` is no cap.
+             * @description `null` for no cap.
              */
             limit: number | null;
             /**
@@ -2591,14 +2942,14 @@ export interface components {
         NearLimit: {
             /**
              * Format: double
-             * @description What there is.
+             * @description Limit.
              */
             limit: number;
-            /** @description Which one. */
+            /** @description Limit name. */
             name: components["schemas"]["LimitName"];
             /**
              * Format: double
-             * @description What is used.
+             * @description Usage.
              */
             used: number;
         };
@@ -2606,35 +2957,35 @@ export interface components {
         NewApiKey: {
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Creation time.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it expires; `null` means never.
+             * @description `null` if it never expires.
              */
             expires_at: string | null;
             /**
              * Format: uuid
-             * @description Its id, for example to revoke it.
+             * @description Unique id.
              */
             id: string;
             /**
-             * @description The whole key. It is shown only this once.
+             * @description The full key. Shown only once.
              * @example vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000example
              */
             key: string;
-            /** @description Its label. */
+            /** @description Label. */
             name: string | null;
             /**
-             * @description Its public part.
+             * @description Public part.
              * @example k3v9x0a1b2c3
              */
             prefix: string;
         };
         NewApiKeyWithWarnings: components["schemas"]["NewApiKey"] & components["schemas"]["RequestWarnings"];
         /**
-         * @description What to do when a machine answers.
+         * @description Action when a machine answers.
          * @enum {string}
          */
         OnMachine: "hangup" | "leave_message" | (string & {});
@@ -2642,37 +2993,37 @@ export interface components {
         Person: {
             /**
              * Format: date-time
-             * @description When the person was invited, or made the tenant by the first sign-in.
+             * @description When the person was invited, or created the tenant by signing in.
              */
             created_at: string;
             /**
-             * @description The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
+             * @description Invited address, or the one the identity provider verified; `null` if there is none.
              * @example ana@example.com
              */
             email: string | null;
             /**
              * Format: date-time
-             * @description When the invitation ends; `null` for a person who belongs to the tenant.
+             * @description When the invitation expires; `null` if none is open.
              */
             expires_at: string | null;
             /**
              * Format: uuid
-             * @description Its id.
+             * @description Unique id.
              */
             id: string;
             /**
              * Format: date-time
-             * @description When the person last used the dashboard, to the minute.
+             * @description Last use of the dashboard, to the minute.
              */
             last_seen_at: string | null;
-            /** @description The name, as the identity provider has it; `null` if the person is only invited. */
+            /** @description Name at the identity provider; `null` while only invited. */
             name: string | null;
             /** @description What the person may do. */
             role: components["schemas"]["PersonRole"];
-            /** @description `invited` until the person accepts the invitation. */
+            /** @description `invited` until the invitation is accepted. */
             status: components["schemas"]["PersonStatus"];
         };
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         PersonList: {
             data: components["schemas"]["Person"][];
             has_more: boolean;
@@ -2680,7 +3031,7 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * @description What a person may do: `viewer` reads; `member` also changes everything except people, API keys and settings of the tenant; `owner` does everything.
+         * @description `viewer` reads; `member` also changes everything except people, API keys and tenant settings; `owner` does everything.
          * @enum {string}
          */
         PersonRole: "owner" | "member" | "viewer" | (string & {});
@@ -2706,28 +3057,27 @@ export interface components {
         PhoneNumber: {
             /**
              * Format: uuid
-             * @description Its carrier connection.
+             * @description Carrier connection.
              */
             connection_id: string;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Creation time.
              */
             created_at: string;
             /**
              * Format: uuid
-             * @description Its id.
+             * @description Unique id.
              */
             id: string;
             /**
              * Format: uuid
-             * @description The agent that answers it; `null` rejects inbound calls.
+             * @description Agent that answers; `null` rejects inbound calls.
              */
             inbound_agent_id: string | null;
             /**
              * Format: uri
-             * @description URL to which the carrier sends the number's calls; `null` if nothing needs to be configured. Requests to it also need
-             *     the carrier's signature.
+             * @description URL to configure at the carrier; `null` if none is needed. It accepts only requests with the carrier's signature.
              */
             inbound_url: string | null;
             /** @description Display name. */
@@ -2736,11 +3086,11 @@ export interface components {
             number: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updated_at: string;
         };
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         PhoneNumberList: {
             data: components["schemas"]["PhoneNumber"][];
             has_more: boolean;
@@ -2748,44 +3098,44 @@ export interface components {
             next_cursor: string | null;
         };
         PhoneNumberWithWarnings: components["schemas"]["PhoneNumber"] & components["schemas"]["RequestWarnings"];
-        /** @description Redaction and retention of a call's words. */
+        /** @description Redaction and retention. */
         Privacy: {
             /** @description What to redact from everything stored about a conversation, and from its events. The agent hears the original; recordings keep it. */
             redact: components["schemas"]["RedactedKind"][];
-            /** @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them. */
+            /** @description Days after the call until its words are deleted; `null` keeps them. */
             retention_days: number | null;
         };
-        /** @description Redaction and retention of a call's words. */
+        /** @description Redaction and retention. */
         PrivacyInput: {
             /** @description What to redact from everything stored about a conversation, and from its events. The agent hears the original; recordings keep it. Default: `[]`. */
             redact?: components["schemas"]["RedactedKind"][] | null;
-            /** @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them. */
+            /** @description Days after the call until its words are deleted; `null` keeps them. */
             retention_days?: number | null;
         };
-        /** @description What is wrong, for programs; `docs/api.md` says when. Later versions can have more codes; none changes its meaning. */
-        ProblemCode: "agent_in_use" | "already_member" | "bad_signature" | "body_timeout" | "body_too_large" | "busy" | "call_elsewhere" | "call_ended" | "call_not_in_progress" | "calls_stalled" | "carrier_rate_limit" | "connection_in_use" | "database_unavailable" | "deliveries_stalled" | "draining" | "email_taken" | "foreign_origin" | "idempotency_key_reused" | "identity_provider_unavailable" | "internal_error" | "invalid_request" | "invitation_ended" | "invitation_for_another" | "invitation_rate_limit" | "last_owner" | "listener_rate_limit" | "method_not_allowed" | "name_taken" | "no_calls_here" | "no_voices" | "no_websocket" | "not_found" | "number_taken" | "provider_refused" | "provider_unavailable" | "quota_exceeded" | "range_not_satisfiable" | "rate_limited" | "request_in_progress" | "role_forbids" | "sign_in_declined" | "sign_in_expired" | "sign_in_link_required" | "sign_in_local_only" | "sign_in_not_allowed" | "sign_in_off" | "sign_in_rate_limit" | "sign_in_refused" | "stream_open" | "tenant_deactivated" | "test_in_progress" | "timeout" | "token_used" | "too_many_listeners" | "too_many_streams" | "unauthorized" | "web_call_rate_limit" | "webhook_disabled" | (string & {});
-        /** @description A provider to try when the previous one fails. */
+        /** @description Error code; see `docs/api.md`. None changes its meaning. */
+        ProblemCode: "agent_in_use" | "already_member" | "bad_signature" | "body_timeout" | "body_too_large" | "busy" | "call_elsewhere" | "call_ended" | "call_not_in_progress" | "calls_stalled" | "carrier_rate_limit" | "connection_in_use" | "database_unavailable" | "deliveries_stalled" | "draining" | "email_taken" | "foreign_origin" | "idempotency_key_reused" | "identity_provider_unavailable" | "internal_error" | "invalid_request" | "invitation_ended" | "invitation_for_another" | "invitation_rate_limit" | "last_owner" | "listener_rate_limit" | "method_not_allowed" | "name_taken" | "no_calls_here" | "no_voices" | "no_websocket" | "not_found" | "number_taken" | "provider_refused" | "provider_unavailable" | "quota_exceeded" | "range_not_satisfiable" | "rate_limited" | "request_in_progress" | "role_forbids" | "sign_in_declined" | "sign_in_expired" | "sign_in_link_required" | "sign_in_local_only" | "sign_in_not_allowed" | "sign_in_off" | "sign_in_rate_limit" | "sign_in_refused" | "stream_open" | "tenant_deactivated" | "test_in_progress" | "timeout" | "token_used" | "too_many_listeners" | "too_many_streams" | "too_many_tenants" | "unauthorized" | "web_call_rate_limit" | "webhook_disabled" | (string & {});
+        /** @description A fallback provider. */
         ProviderFallback: {
             /**
              * Format: uuid
              * @description The connection.
              */
             connection_id: string;
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model: string | null;
-            /** @description The provider's voice name, for text-to-speech. */
+            /** @description Voice name, for text-to-speech. */
             voice: string | null;
         };
-        /** @description A provider to try when the previous one fails. */
+        /** @description A fallback provider. */
         ProviderFallbackInput: {
             /**
              * Format: uuid
              * @description The connection.
              */
             connection_id: string;
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model?: string | null;
-            /** @description The provider's voice name, for text-to-speech. */
+            /** @description Voice name, for text-to-speech. */
             voice?: string | null;
         };
         /**
@@ -2797,16 +3147,16 @@ export interface components {
         RateLimit: {
             /**
              * Format: int32
-             * @description Requests allowed in any window. The `RateLimit` header of every response has the remaining number.
+             * @description Requests per window. The `RateLimit` header has the remaining number.
              */
             limit: number;
             /**
              * Format: int64
-             * @description The length of the window.
+             * @description Window length.
              */
             window_seconds: number;
         };
-        /** @description A speech-to-speech model and its settings. */
+        /** @description A speech-to-speech model. */
         RealtimeChanges: {
             /** Format: uuid */
             connection_id?: string;
@@ -2814,40 +3164,40 @@ export interface components {
             model?: string | null;
             voice?: string | null;
         };
-        /** @description A speech-to-speech model and its settings. */
+        /** @description A speech-to-speech model. */
         RealtimeChoice: {
             /**
              * Format: uuid
              * @description The connection.
              */
             connection_id: string;
-            /** @description Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing. */
+            /** @description Tried in order if the previous one is unreachable, keeps disconnecting or understands nothing. */
             fallbacks: components["schemas"]["ProviderFallback"][];
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model: string | null;
-            /** @description The provider's voice name. */
+            /** @description Voice name. */
             voice: string | null;
         };
-        /** @description A speech-to-speech model and its settings. */
+        /** @description A speech-to-speech model. */
         RealtimeChoiceInput: {
             /**
              * Format: uuid
              * @description The connection.
              */
             connection_id: string;
-            /** @description Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing. */
+            /** @description Tried in order if the previous one is unreachable, keeps disconnecting or understands nothing. */
             fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model?: string | null;
-            /** @description The provider's voice name. */
+            /** @description Voice name. */
             voice?: string | null;
         };
-        /** @description Whether calls are recorded. */
+        /** @description Call recording. */
         Recording: {
             /** @description Keep a stereo WAV: caller left, agent right. */
             enabled: boolean;
         };
-        /** @description Whether calls are recorded. */
+        /** @description Call recording. */
         RecordingInput: {
             /** @description Keep a stereo WAV: caller left, agent right. Default: `false`. */
             enabled?: boolean | null;
@@ -2858,7 +3208,7 @@ export interface components {
          */
         RedactedKind: "card_numbers" | "phone_numbers" | "email_addresses" | "digits" | "dtmf" | (string & {});
         RequestWarnings: {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            /** @description Warnings, one sentence each; absent if there are none. */
             warnings?: string[];
         };
         /** @description When a response reached each stage, in milliseconds since the conversation began. */
@@ -2870,22 +3220,22 @@ export interface components {
             end_of_speech_ms: number;
             /**
              * Format: int64
-             * @description The turn was judged to be over.
+             * @description End-of-turn decision.
              */
             end_of_turn_ms: number;
             /**
              * Format: int64
-             * @description The first audio was made.
+             * @description First audio generated.
              */
             first_audio_ms: number | null;
             /**
              * Format: int64
-             * @description The model's first text; `null` for a speech-to-speech model. May be before `end_of_turn_ms` when the model was asked early.
+             * @description First text from the model; `null` for speech-to-speech. Can precede `end_of_turn_ms` if the model was asked early.
              */
             first_token_ms: number | null;
             /**
              * Format: int64
-             * @description The first audio was heard.
+             * @description First audio heard.
              */
             heard_ms: number;
         };
@@ -2893,36 +3243,33 @@ export interface components {
         ResponseTimes: {
             /**
              * Format: int64
-             * @description How many were measured.
+             * @description Number measured.
              * @example 88
              */
             n: number;
             /**
              * Format: int64
-             * @description Half of the responses took no longer.
+             * @description Median.
              * @example 461
              */
             p50: number | null;
             /**
              * Format: int64
-             * @description 95 of 100 took no longer.
+             * @description 95th percentile.
              * @example 812
              */
             p95: number | null;
         };
         /**
-         * @description Words for the agent to say.
+         * @description Text for the agent to say.
          * @example {
          *       "text": "A colleague will join us in a minute."
          *     }
          */
         Say: {
-            /**
-             * @description Say it at once and drop the agent's current response. Otherwise it follows that response. The agent never talks over
-             *     the caller.
-             */
+            /** @description Drop the agent's current response and speak at once, instead of after it. The agent never talks over the caller. */
             interrupt?: boolean | null;
-            /** @description The text; at least one word. */
+            /** @description Text to say; at least one word. */
             text: string;
         };
         /**
@@ -2932,25 +3279,45 @@ export interface components {
          *     }
          */
         SendDtmf: {
-            /** @description `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second. */
+            /** @description Keys to send; `w` pauses for half a second. */
             digits: string;
         };
-        /** @description What happens when the caller is silent. */
+        /** @description Sends DTMF. */
+        SendDtmfTool: {
+            /** @description When the model should use it. */
+            description: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "send_dtmf" | (string & {});
+        };
+        /** @description Sends DTMF. */
+        SendDtmfToolInput: {
+            /** @description When the model should use it. */
+            description?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "send_dtmf" | (string & {});
+        };
+        /** @description Caller silence. */
         Silence: {
-            /** @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never. */
+            /** @description Silence after which the agent hangs up; `null` for never. */
             hangup_after_seconds: number | null;
-            /** @description Maximum number of reprompts, 0 to 10. */
+            /** @description Maximum number of reprompts. */
             max_reprompts: number;
-            /** @description Silence after which the agent reprompts, in seconds, 2 to 600. */
+            /** @description Silence after which the agent reprompts. */
             reprompt_after_seconds: number;
         };
-        /** @description What happens when the caller is silent. */
+        /** @description Caller silence. */
         SilenceInput: {
-            /** @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never. Default: `30`. */
+            /** @description Silence after which the agent hangs up; `null` for never. Default: `30`. */
             hangup_after_seconds?: number | null;
-            /** @description Maximum number of reprompts, 0 to 10. Default: `2`. */
+            /** @description Maximum number of reprompts. Default: `2`. */
             max_reprompts?: number | null;
-            /** @description Silence after which the agent reprompts, in seconds, 2 to 600. Default: `8`. */
+            /** @description Silence after which the agent reprompts. Default: `8`. */
             reprompt_after_seconds?: number | null;
         };
         /**
@@ -2961,35 +3328,35 @@ export interface components {
          *     }
          */
         SimulateCall: {
-            /** @description The caller's number. It selects the caller's behaviour, like the callee's number of an outbound call. */
+            /** @description Caller's number. Selects the simulated behaviour, as `to` does for outbound calls. */
             from: string;
-            /** @description One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`. */
+            /** @description Number of a simulator connection, with an `inbound_agent_id`. */
             to: string;
         };
         /** @description Calls that ended in a time span. */
         Statistics: {
             /**
              * Format: date-time
-             * @description The beginning of the first bucket.
+             * @description Start of the first bucket.
              */
             after: string;
             /**
              * Format: date-time
-             * @description The end of the last bucket.
+             * @description End of the last bucket.
              */
             before: string;
-            /** @description Every interval of the span, oldest first. */
+            /** @description All intervals, oldest first. */
             buckets: components["schemas"]["StatisticsBucket"][];
-            /** @description The length of a bucket. */
+            /** @description Bucket length. */
             interval: components["schemas"]["StatisticsInterval"];
-            /** @description Their sum. */
+            /** @description Totals. */
             totals: components["schemas"]["StatisticsFigures"];
         };
         /** @description Calls that ended in an interval. */
         StatisticsBucket: components["schemas"]["StatisticsFigures"] & {
             /**
              * Format: date-time
-             * @description Its beginning.
+             * @description Start of the interval.
              */
             start: string;
         };
@@ -2997,31 +3364,31 @@ export interface components {
         StatisticsFigures: components["schemas"]["MinutesAndCost"] & {
             /**
              * Format: int64
-             * @description How many ended.
+             * @description Calls that ended.
              * @example 12
              */
             calls: number;
             /**
              * Format: int64
-             * @description Those that ended normally.
+             * @description Calls that ended normally.
              * @example 10
              */
             completed: number;
             /**
              * Format: int64
-             * @description Those that failed.
+             * @description Calls that failed.
              * @example 2
              */
             failed: number;
-            /** @description How long callers waited for responses. */
+            /** @description Response times. */
             response_ms: components["schemas"]["ResponseTimes"];
         };
         /**
-         * @description The length of a bucket.
+         * @description Bucket length.
          * @enum {string}
          */
         StatisticsInterval: "hour" | "day" | (string & {});
-        /** @description What a tenant stores; the operator sets the limits. Beyond one, a request is 422. */
+        /** @description Stored resources. The operator sets the limits; requests beyond one get 422. */
         Stored: {
             /** @description Bytes of the versions of agents, including versions of deleted agents that calls keep. */
             agent_bytes: components["schemas"]["StoredAmount"];
@@ -3038,11 +3405,11 @@ export interface components {
             /** @description Webhook endpoints. */
             webhooks: components["schemas"]["StoredAmount"];
         };
-        /** @description An amount of something that is stored. */
+        /** @description A stored amount. */
         StoredAmount: {
             /**
              * Format: int64
-             * @description What is there. It can be more than a limit that was set later.
+             * @description Current amount; can exceed a limit set later.
              */
             in_use: number;
             /**
@@ -3051,32 +3418,32 @@ export interface components {
              */
             limit: number;
         };
-        /** @description A speech-to-text provider and its settings. */
+        /** @description A speech-to-text provider. */
         SttChoice: {
             /**
              * Format: uuid
-             * @description The connection; `null` is local speech-to-text.
+             * @description `null` for local speech-to-text.
              */
             connection_id: string | null;
-            /** @description Fallbacks, tried in order. */
+            /** @description Tried in order. */
             fallbacks: components["schemas"]["ProviderFallback"][];
-            /** @description Words that speech-to-text should expect. */
+            /** @description Words to expect. */
             keyterms: string[];
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model: string | null;
         };
-        /** @description A speech-to-text provider and its settings. */
+        /** @description A speech-to-text provider. */
         SttChoiceInput: {
             /**
              * Format: uuid
-             * @description The connection; `null` is local speech-to-text.
+             * @description `null` for local speech-to-text.
              */
             connection_id?: string | null;
-            /** @description Fallbacks, tried in order. */
+            /** @description Tried in order. */
             fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
-            /** @description Words that speech-to-text should expect. */
+            /** @description Words to expect. */
             keyterms?: string[] | null;
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model?: string | null;
         };
         /**
@@ -3141,14 +3508,14 @@ export interface components {
             concurrent_calls: components["schemas"]["ConcurrentCalls"];
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Creation time.
              */
             created_at: string;
-            /** @description Which numbers it can call. */
+            /** @description Numbers the tenant can call. */
             dial_policy: components["schemas"]["DialPolicy"];
             /**
              * Format: uuid
-             * @description Its id.
+             * @description Unique id.
              */
             id: string;
             /** @description Calls placed in this calendar month (UTC). */
@@ -3157,82 +3524,18 @@ export interface components {
             name: string;
             /** @description Requests per window. */
             rate_limit: components["schemas"]["RateLimit"];
-            /** @description What it stores. */
+            /** @description Stored resources. */
             stored: components["schemas"]["Stored"];
         };
-        /** @description An event of any call of a tenant, as the API returns it. */
-        TenantEvent: components["schemas"]["CallEvent"] & {
-            /**
-             * Format: uuid
-             * @description The call.
-             */
-            call_id: string;
-            /**
-             * Format: uuid
-             * @description Its id.
-             */
-            id: string;
-        };
-        /** @description One page of a list, newest first. */
-        TenantEventList: {
-            data: components["schemas"]["TenantEvent"][];
-            has_more: boolean;
-            /** Format: uuid */
-            next_cursor: string | null;
-        };
-        /** @description A tool that the model can call. Its `type` decides which fields apply. */
-        Tool: {
-            /**
-             * Format: uuid
-             * @description For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
-             */
-            connection_id: string | null;
-            /** @description Tells the model when to use it. Tools of an `mcp` server have their own descriptions. */
-            description: string | null;
-            /** @description For `transfer`: the possible targets. */
-            destinations?: components["schemas"]["TransferDestination"][];
-            /**
-             * @description For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
-             * @example Let me look that up.
-             */
-            filler: string | null;
-            /**
-             * @description For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
-             *     them; keep secrets in a connection.
-             */
-            headers?: {
-                [key: string]: string;
-            };
-            method: components["schemas"]["HttpMethod"] | null;
-            /**
-             * @description For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
-             *     defaults to the server's host.
-             * @example free_tables
-             */
-            name: string | null;
-            /** @description For `http`: JSON Schema of its arguments, an object; no arguments if absent. */
-            parameters: {
-                [key: string]: unknown;
-            } | null;
-            /** @description For `http` and `mcp`: timeout in seconds, 1 to 10; default 8. */
-            timeout_seconds: number | null;
-            /** @description For `mcp`: names of the server's tools to use; all if empty. */
-            tools?: string[];
-            /** @description Its type. */
-            type: components["schemas"]["ToolKind"];
-            /**
-             * @description For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
-             * @example https://example.com/tables
-             */
-            url: string | null;
-        };
+        /** @description A tool for the model. */
+        Tool: components["schemas"]["EndCallTool"] | components["schemas"]["HttpTool"] | components["schemas"]["McpTool"] | components["schemas"]["SendDtmfTool"] | components["schemas"]["TransferTool"];
         /** @description A tool that the agent used. */
         ToolCall: {
             /** @description What the model passed. */
             arguments: unknown;
             /**
              * Format: int64
-             * @description How long it took, in milliseconds.
+             * @description Duration.
              */
             duration_ms: number;
             /** @description Why it failed. */
@@ -3244,11 +3547,11 @@ export interface components {
              * @example book_table
              */
             name: string;
-            /** @description What the model was told; `null` if it was told nothing. */
+            /** @description What the model was told; `null` if nothing. */
             result: unknown;
             /**
              * Format: int64
-             * @description When it began, in milliseconds since the start of the conversation.
+             * @description Milliseconds since the start of the conversation.
              */
             start_ms: number;
             /** @description Whether it worked. */
@@ -3259,58 +3562,9 @@ export interface components {
          * @enum {string}
          */
         ToolCallStatus: "succeeded" | "failed" | (string & {});
-        /** @description A tool that the model can call. Its `type` decides which fields apply. */
-        ToolInput: {
-            /**
-             * Format: uuid
-             * @description For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
-             */
-            connection_id?: string | null;
-            /** @description Tells the model when to use it. Tools of an `mcp` server have their own descriptions. */
-            description?: string | null;
-            /** @description For `transfer`: the possible targets. */
-            destinations?: components["schemas"]["TransferDestinationInput"][] | null;
-            /**
-             * @description For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
-             * @example Let me look that up.
-             */
-            filler?: string | null;
-            /**
-             * @description For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
-             *     them; keep secrets in a connection.
-             */
-            headers?: {
-                [key: string]: string | null;
-            } | null;
-            method?: components["schemas"]["HttpMethod"] | null;
-            /**
-             * @description For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
-             *     defaults to the server's host.
-             * @example free_tables
-             */
-            name?: string | null;
-            /** @description For `http`: JSON Schema of its arguments, an object; no arguments if absent. */
-            parameters?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description For `http` and `mcp`: timeout in seconds, 1 to 10; default 8. */
-            timeout_seconds?: number | null;
-            /** @description For `mcp`: names of the server's tools to use; all if empty. */
-            tools?: string[] | null;
-            /** @description Its type. */
-            type: components["schemas"]["ToolKind"];
-            /**
-             * @description For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
-             * @example https://example.com/tables
-             */
-            url?: string | null;
-        };
-        /**
-         * @description The type of a tool.
-         * @enum {string}
-         */
-        ToolKind: "end_call" | "http" | "mcp" | "transfer" | "send_dtmf" | (string & {});
-        /** @description Which versions new calls get, in percents that add up to 100. Defaults to the newest. */
+        /** @description A tool for the model. */
+        ToolInput: components["schemas"]["EndCallToolInput"] | components["schemas"]["HttpToolInput"] | components["schemas"]["McpToolInput"] | components["schemas"]["SendDtmfToolInput"] | components["schemas"]["TransferToolInput"];
+        /** @description Percentage of new calls per version, 100 in total. Defaults to the newest version. */
         Traffic: {
             percent: number;
             /** Format: int64 */
@@ -3372,11 +3626,18 @@ export interface components {
          *     }
          */
         Transcript: {
-            /** @description Lines in the order in which they were completed. */
+            /** @description Lines, in the order they were completed. */
             data: components["schemas"]["TranscriptLine"][];
-            /** @description Tools that the agent used, in the order in which they ended. */
+            /** @description Tool calls, in the order they ended. */
             tool_calls: components["schemas"]["ToolCall"][];
         };
+        /** @description The end of a call. */
+        TranscriptEnd: {
+            /** @description The call's status. */
+            status: components["schemas"]["CallStatus"];
+        };
+        /** @description The `data` of what the stream sends, by its event: `line`, `tool_call`, `end`. */
+        TranscriptItem: components["schemas"]["TranscriptLine"] | components["schemas"]["ToolCall"] | components["schemas"]["TranscriptEnd"];
         /** @description A line of a transcript. */
         TranscriptLine: {
             /**
@@ -3388,7 +3649,7 @@ export interface components {
             interrupted: boolean;
             /**
              * Format: int64
-             * @description Response latency in milliseconds; only on the first line of a response.
+             * @description Response latency; only on the first line of a response.
              */
             latency_ms: number | null;
             /** @description Who said it. */
@@ -3399,7 +3660,7 @@ export interface components {
              * @description Milliseconds since the start of the conversation.
              */
             start_ms: number;
-            /** @description The words; the agent's as far as they were heard. */
+            /** @description Words; the agent's as far as they were heard. */
             text: string;
             turn: components["schemas"]["TranscriptTurn"] | null;
         };
@@ -3410,33 +3671,33 @@ export interface components {
         TranscriptRole: "caller" | "agent" | (string & {});
         /** @description How a turn of the caller ended. */
         TranscriptTurn: {
-            /** @description What spoke for the end (positive weight) or against it; empty unless silence ended it. */
+            /** @description Evidence for (positive weight) or against the end; empty unless silence ended it. */
             because: components["schemas"]["TranscriptTurnWitness"][];
             /** @description What ended it. */
             ended_by: components["schemas"]["TurnEndedBy"];
-            /** @description How often the model was asked before the turn was over. */
+            /** @description Model requests before the turn was over. */
             speculations: number;
             /**
              * Format: int64
-             * @description How long the caller was silent, in milliseconds; `null` if they spoke.
+             * @description Caller silence; `null` if they spoke.
              */
             waited_ms: number | null;
         };
-        /** @description Something that speaks for or against the end of a turn. */
+        /** @description Evidence about the end of a turn. */
         TranscriptTurnWitness: {
             /**
              * Format: float
-             * @description How much of it there is: 1, or a share.
+             * @description Amount: 1, or a share.
              */
             value: number;
             /**
              * Format: float
-             * @description What 1 of it adds to the log odds of an end.
+             * @description Log odds of an end per unit of `value`.
              * @example -2.6
              */
             weight: number;
             /**
-             * @description Its kind.
+             * @description Kind.
              * @example open_word
              */
             witness: string;
@@ -3448,71 +3709,89 @@ export interface components {
          *     }
          */
         TransferCall: {
-            /** @description A number in E.164 form, or a `sip:` URI. */
+            /** @description E.164 number or `sip:` URI. */
             to: string;
         };
         /** @description A transfer target. */
         TransferDestination: {
-            /**
-             * @description The name that the model uses.
-             * @example reception
-             */
+            /** @description Name for the model. */
             name: string;
-            /**
-             * @description A number in E.164 form, or a `sip:` URI.
-             * @example +12025550142
-             */
+            /** @description E.164 number or `sip:` URI. */
             number: string;
         };
         /** @description A transfer target. */
         TransferDestinationInput: {
             /**
-             * @description The name that the model uses.
+             * @description Name for the model.
              * @example reception
              */
             name: string;
             /**
-             * @description A number in E.164 form, or a `sip:` URI.
+             * @description E.164 number or `sip:` URI.
              * @example +12025550142
              */
             number: string;
         };
-        /** @description A text-to-speech provider and its settings. */
+        /** @description Transfers the caller once they have heard the agent's words. */
+        TransferTool: {
+            /** @description When the model should use it. */
+            description: string | null;
+            /** @description The targets. */
+            destinations: components["schemas"]["TransferDestination"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer" | (string & {});
+        };
+        /** @description Transfers the caller once they have heard the agent's words. */
+        TransferToolInput: {
+            /** @description When the model should use it. */
+            description?: string | null;
+            /** @description The targets. */
+            destinations: components["schemas"]["TransferDestinationInput"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer" | (string & {});
+        };
+        /** @description A text-to-speech provider. */
         TtsChoice: {
             /**
              * Format: uuid
-             * @description The connection; `null` is local text-to-speech.
+             * @description `null` for local text-to-speech.
              */
             connection_id: string | null;
-            /** @description Fallbacks, tried in order. */
+            /** @description Tried in order. */
             fallbacks: components["schemas"]["ProviderFallback"][];
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model: string | null;
             /**
              * Format: float
-             * @description Speaking rate, 0.5 to 2; 1 is the voice's normal rate.
+             * @description Speaking rate; 1 is normal.
              */
             speed: number | null;
-            /** @description The provider's voice name. */
+            /** @description Voice name. */
             voice: string | null;
         };
-        /** @description A text-to-speech provider and its settings. */
+        /** @description A text-to-speech provider. */
         TtsChoiceInput: {
             /**
              * Format: uuid
-             * @description The connection; `null` is local text-to-speech.
+             * @description `null` for local text-to-speech.
              */
             connection_id?: string | null;
-            /** @description Fallbacks, tried in order. */
+            /** @description Tried in order. */
             fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
-            /** @description The provider's model name. */
+            /** @description Model name. */
             model?: string | null;
             /**
              * Format: float
-             * @description Speaking rate, 0.5 to 2; 1 is the voice's normal rate.
+             * @description Speaking rate; 1 is normal.
              */
             speed?: number | null;
-            /** @description The provider's voice name. */
+            /** @description Voice name. */
             voice?: string | null;
         };
         /**
@@ -3520,29 +3799,29 @@ export interface components {
          * @enum {string}
          */
         TurnEndedBy: "silence" | "stt" | "keys" | (string & {});
-        /** @description When a caller's turn ends. */
+        /** @description End-of-turn detection. */
         TurnTaking: {
-            /** @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less. */
+            /** @description How soon the agent responds: `low` waits half as long again, `high` a third less. */
             eagerness: components["schemas"]["Eagerness"];
-            /** @description Silence that ends a turn in any case, in milliseconds, 200 to 10000. */
+            /** @description Silence that always ends a turn. */
             max_silence_ms: number;
-            /** @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000. */
+            /** @description Silence that ends a turn after a complete sentence. */
             min_silence_ms: number;
-            /** @description Send the model request when the turn has probably ended, and discard the response if the caller continues. */
+            /** @description Ask the model when the turn has probably ended; discard the response if the caller continues. */
             speculative: boolean;
         };
-        /** @description When a caller's turn ends. */
+        /** @description End-of-turn detection. */
         TurnTakingInput: {
-            /** @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less. Default: `"normal"`. */
+            /** @description How soon the agent responds: `low` waits half as long again, `high` a third less. Default: `"normal"`. */
             eagerness?: components["schemas"]["Eagerness"] | null;
-            /** @description Silence that ends a turn in any case, in milliseconds, 200 to 10000. Default: `2000`. */
+            /** @description Silence that always ends a turn. Default: `2000`. */
             max_silence_ms?: number | null;
-            /** @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000. Default: `400`. */
+            /** @description Silence that ends a turn after a complete sentence. Default: `400`. */
             min_silence_ms?: number | null;
-            /** @description Send the model request when the turn has probably ended, and discard the response if the caller continues. Default: `true`. */
+            /** @description Ask the model when the turn has probably ended; discard the response if the caller continues. Default: `true`. */
             speculative?: boolean | null;
         };
-        /** @description The call that a dry run would place: a call without id, since there is no such call. */
+        /** @description The call that a dry run would place, without an id. */
         UnplacedCall: {
             /**
              * Format: uuid
@@ -3551,7 +3830,7 @@ export interface components {
             agent_id: string;
             /**
              * Format: int64
-             * @description The agent's version when the call was placed.
+             * @description Agent version when the call was placed.
              * @example 1
              */
             agent_version: number;
@@ -3574,11 +3853,11 @@ export interface components {
              * @description When it was dialled.
              */
             dialing_at: string | null;
-            /** @description Its direction. */
+            /** @description Direction. */
             direction: components["schemas"]["CallDirection"];
             /**
              * Format: int64
-             * @description Time from answer to end, in seconds.
+             * @description Seconds from answer to end.
              * @example 42
              */
             duration_seconds: number;
@@ -3598,11 +3877,11 @@ export interface components {
              */
             from: string;
             latency: components["schemas"]["CallLatency"] | null;
-            /** @description The client's own data. */
+            /** @description Your own data. */
             metadata: components["schemas"]["Metadata"];
             /**
              * Format: uuid
-             * @description The tenant's number, if it is one of its numbers.
+             * @description The tenant's number, if any.
              */
             number_id: string | null;
             /** @description Facts extracted from the conversation. */
@@ -3618,12 +3897,12 @@ export interface components {
             ringing_at: string | null;
             /**
              * Format: date-time
-             * @description When it will be dialled, as requested; until then the call is queued.
+             * @description When to dial, as requested; queued until then.
              */
             schedule_at: string | null;
-            /** @description Its status. */
+            /** @description Status. */
             status: components["schemas"]["CallStatus"];
-            /** @description A summary of the conversation, in a sentence or two. */
+            /** @description Summary of the conversation. */
             summary: string | null;
             /**
              * @description The callee.
@@ -3632,7 +3911,7 @@ export interface components {
             to: string;
             /**
              * Format: int64
-             * @description Number of caller turns that the agent answered.
+             * @description Caller turns that the agent answered.
              * @example 5
              */
             turns: number;
@@ -3645,7 +3924,7 @@ export interface components {
         };
         UnplacedCallWithWarnings: components["schemas"]["UnplacedCall"] & components["schemas"]["RequestWarnings"];
         /**
-         * @description Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields.
+         * @description Changes to merge, object by object; `null` restores a default. `CreateAgent` describes the fields.
          * @example {
          *       "greeting": {
          *         "text": "Good morning!"
@@ -3680,7 +3959,7 @@ export interface components {
             } | null;
         };
         /**
-         * @description Changes to merge into the connection; `null` removes.
+         * @description Changes to merge; `null` removes a value.
          * @example {
          *       "name": "Main line"
          *     }
@@ -3690,13 +3969,13 @@ export interface components {
             limits?: components["schemas"]["ConnectionLimitsInput"] | null;
             /** @description Unique per tenant. */
             name?: string;
-            /** @description Settings to set, or to remove with `null`. */
+            /** @description Settings to set, or `null` to remove one. */
             settings?: {
                 [key: string]: unknown;
             } | null;
         };
         /**
-         * @description Changes to merge into the number; `null` clears.
+         * @description Changes to merge; `null` clears a field.
          * @example {
          *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
          *       "label": "Reception",
@@ -3704,16 +3983,16 @@ export interface components {
          *     }
          */
         UpdateNumber: {
-            /** @description Configure the carrier to send the number's calls here. If that fails, the response has a warning. */
+            /** @description Configure the carrier to send calls here; a failure is reported in `warnings`. */
             configure_carrier?: boolean | null;
             /**
              * Format: uuid
-             * @description Its carrier connection.
+             * @description Carrier connection.
              */
             connection_id?: string;
             /**
              * Format: uuid
-             * @description The agent that answers it; `null` rejects inbound calls.
+             * @description Agent that answers; `null` rejects inbound calls.
              */
             inbound_agent_id?: string | null;
             /** @description Display name. */
@@ -3732,7 +4011,7 @@ export interface components {
             role?: components["schemas"]["PersonRole"];
         };
         /**
-         * @description Changes to merge into the endpoint; `null` restores a default.
+         * @description Changes to merge; `null` restores a default.
          * @example {
          *       "events": [
          *         "call.completed",
@@ -3742,13 +4021,13 @@ export interface components {
          *     }
          */
         UpdateWebhook: {
-            /** @description Whether events are sent. Disabling an endpoint cancels its pending deliveries. */
+            /** @description Whether events are sent. Disabling cancels pending deliveries. */
             enabled?: boolean | null;
-            /** @description The events to send; all if empty. */
+            /** @description Events to send; all if empty. */
             events?: components["schemas"]["EventKind"][] | null;
             /**
              * Format: uri
-             * @description A public HTTPS URL that receives the events; `http://` only where the operator allows it.
+             * @description Public HTTPS URL; `http://` only if the operator allows it.
              */
             url?: string;
         };
@@ -3756,28 +4035,28 @@ export interface components {
         Usage: {
             /**
              * Format: date-time
-             * @description The beginning of the first day.
+             * @description Start of the first day.
              */
             after: string;
-            /** @description By agent, at most 100, the most minutes first. */
+            /** @description By agent, most minutes first, at most 100. */
             agents: components["schemas"]["UsedByAgent"][];
             /**
              * Format: date-time
-             * @description The end of the last day.
+             * @description End of the last day.
              */
             before: string;
-            /** @description By connection of the carrier, at most 100, the most minutes first. */
+            /** @description By carrier connection, most minutes first, at most 100. */
             connections: components["schemas"]["UsedByConnection"][];
-            /** @description Every day, oldest first. */
+            /** @description All days, oldest first. */
             days: components["schemas"]["UsedByDay"][];
-            /** @description All of it. */
+            /** @description Totals. */
             totals: components["schemas"]["UsageFigures"];
         };
         /** @description Calls, minutes and cost. */
         UsageFigures: components["schemas"]["MinutesAndCost"] & {
             /**
              * Format: int64
-             * @description How many calls ended.
+             * @description Calls that ended.
              * @example 12
              */
             calls: number;
@@ -3789,48 +4068,48 @@ export interface components {
              * @description The agent.
              */
             agent_id: string;
-            /** @description Its name; `null` if it was deleted. */
+            /** @description `null` if deleted. */
             name: string | null;
-            /** @description How long its callers waited for responses. */
+            /** @description Response times. */
             response_ms: components["schemas"]["ResponseTimes"];
         };
         /** @description A connection. */
         UsedByConnection: components["schemas"]["UsageFigures"] & {
             /**
              * Format: uuid
-             * @description The connection; `null` for calls in the browser.
+             * @description `null` for browser calls.
              */
             connection_id: string | null;
-            /** @description Its name; `null` if it was deleted, and for calls in the browser. */
+            /** @description `null` if deleted and for browser calls. */
             name: string | null;
-            /** @description Its carrier, `web` for calls in the browser; `null` if it was deleted. */
+            /** @description Carrier, `web` for browser calls; `null` if deleted. */
             provider: string | null;
         };
         /** @description A day. */
         UsedByDay: components["schemas"]["UsageFigures"] & {
             /**
              * Format: date-time
-             * @description Its beginning (UTC).
+             * @description Start of the day (UTC).
              */
             start: string;
         };
         /**
-         * @description The value of a variable. Send long ids as strings.
+         * @description A variable's value. Send long ids as strings.
          * @example Ana
          */
         VariableValue: string | number | boolean;
-        /** @description Values for `{{name}}` in the agent's texts, by name. Send long ids as strings: JavaScript and others round numbers of more than 15 digits. */
+        /** @description Values for `{{name}}` in the agent's texts. Send long ids as strings: many languages round numbers of more than 15 digits. */
         Variables: {
             [key: string]: components["schemas"]["VariableValue"] | null;
         };
         /** @description A voice. */
         Voice: {
-            /** @description Whether agents that name no voice get it. */
+            /** @description Whether it is the default voice. */
             default: boolean;
-            /** @description What the provider says of it. */
+            /** @description The provider's description. */
             description: string | null;
             /**
-             * @description The languages it is made for, as BCP 47 tags; none if it speaks any language of its model.
+             * @description Languages as BCP 47 tags; empty if it speaks all languages of its model.
              * @example [
              *       "en"
              *     ]
@@ -3849,20 +4128,20 @@ export interface components {
         };
         /** @description The voices of a connection. */
         VoiceList: {
-            /** @description Whether there are no others. */
+            /** @description Whether the list is complete. */
             complete: boolean;
             /** @description The voices. */
             data: components["schemas"]["Voice"][];
         };
-        /** @description Where the browser of a web call connects. */
+        /** @description Where a web call's browser connects. */
         WebPart: {
             /**
              * Format: date-time
-             * @description When the address expires: the browser connects before that, or the call fails as `no_answer`.
+             * @description Connect before this time, or the call fails as `no_answer`.
              */
             expires_at: string;
             /**
-             * @description The address of its websocket, good for one call. Whoever has it may talk.
+             * @description WebSocket URL for one call. Anyone who has it can talk.
              * @example wss://voice.example.com/media/web/0198c6a0
              */
             url: string;
@@ -3886,35 +4165,35 @@ export interface components {
              * @description When it was registered.
              */
             created_at: string;
-            /** @description Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it. */
+            /** @description Why the service disabled it, after 5 days of failures only; otherwise `null`. */
             disabled_reason: string | null;
             /** @description Whether events are sent. */
             enabled: boolean;
-            /** @description The events that are sent; all if empty. */
+            /** @description Events to send; all if empty. */
             events: components["schemas"]["EventKind"][];
             /**
              * Format: date-time
-             * @description The first failed attempt since the last successful one; `null` while attempts succeed.
+             * @description First failure since the last success; `null` while attempts succeed.
              */
             failing_since: string | null;
             /**
              * Format: uuid
-             * @description Its id.
+             * @description Unique id.
              */
             id: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updated_at: string;
             /**
              * Format: uri
-             * @description The URL that receives the events.
+             * @description URL that receives the events.
              */
             url: string;
         };
         /**
-         * @description A delivery of one event to one endpoint.
+         * @description Delivery of an event to an endpoint.
          * @example {
          *       "attempts": 1,
          *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
@@ -3938,14 +4217,14 @@ export interface components {
             call_id: string | null;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Creation time.
              */
             created_at: string;
             /** @description The event. */
             event: components["schemas"]["WebhookDeliveryEvent"];
             /**
              * Format: uuid
-             * @description Its id, also in the request body and the `X-Voice-Delivery` header.
+             * @description Also in the request body and the `X-Voice-Delivery` header.
              */
             id: string;
             /**
@@ -3953,21 +4232,21 @@ export interface components {
              * @description When the next attempt is due.
              */
             next_attempt_at: string | null;
-            /** @description Its state. */
+            /** @description State. */
             state: components["schemas"]["WebhookDeliveryState"];
         };
         /** @description A delivery attempt. */
         WebhookDeliveryAttempt: {
             /**
              * Format: int64
-             * @description Its duration; `null` while it runs, or if the service stopped before it ended.
+             * @description `null` while it runs, or if the service stopped first.
              */
             duration_ms: number | null;
-            /** @description Why it failed; `null` if it did not. */
+            /** @description `null` if it succeeded. */
             error: string | null;
             /**
              * Format: int64
-             * @description Its number, from 1.
+             * @description Number, from 1.
              */
             number: number;
             /** @description The start of the response body. */
@@ -3979,7 +4258,7 @@ export interface components {
             started_at: string;
             /**
              * Format: int64
-             * @description The HTTP status of the response; `null` without a response.
+             * @description HTTP status; `null` without a response.
              */
             status: number | null;
         };
@@ -3988,7 +4267,7 @@ export interface components {
          * @enum {string}
          */
         WebhookDeliveryEvent: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | "webhook.test" | (string & {});
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         WebhookDeliveryList: {
             data: components["schemas"]["WebhookDelivery"][];
             has_more: boolean;
@@ -4002,11 +4281,11 @@ export interface components {
         WebhookDeliveryState: "pending" | "sending" | "succeeded" | "failed" | "canceled" | (string & {});
         /** @description A delivery with every attempt. */
         WebhookDeliveryWithAttempts: components["schemas"]["WebhookDelivery"] & {
-            /** @description Its attempts, oldest first. */
+            /** @description Attempts, oldest first. */
             attempt_log: components["schemas"]["WebhookDeliveryAttempt"][];
         };
         /**
-         * @description The body of a delivery. Later versions can send more kinds of events and more fields.
+         * @description Body of a delivery.
          * @example {
          *       "created": 1769860809,
          *       "data": {
@@ -4038,7 +4317,6 @@ export interface components {
          *     }
          */
         WebhookEvent: components["schemas"]["CallCompletedEvent"] | components["schemas"]["CallDialingEvent"] | components["schemas"]["CallFailedEvent"] | components["schemas"]["CallInProgressEvent"] | components["schemas"]["CallQueuedEvent"] | components["schemas"]["CallReceivedEvent"] | components["schemas"]["CarrierHangupEvent"] | components["schemas"]["WebhookTestEvent"];
-        /** @description What the body of every delivery holds. */
         WebhookEventHead: {
             /**
              * Format: int64
@@ -4047,11 +4325,11 @@ export interface components {
             created: number;
             /**
              * Format: uuid
-             * @description The delivery's id, the same in every attempt.
+             * @description Delivery id, the same in every attempt.
              */
             id: string;
         };
-        /** @description One page of a list, newest first. */
+        /** @description A page, newest first. */
         WebhookList: {
             data: components["schemas"]["Webhook"][];
             has_more: boolean;
@@ -4072,10 +4350,10 @@ export interface components {
              */
             event: "webhook.test" | (string & {});
         };
-        /** @description A webhook endpoint with its new signing secret. */
+        /** @description A webhook endpoint with its signing secret. */
         WebhookWithSecret: components["schemas"]["Webhook"] & {
             /**
-             * @description The signing secret. It is shown only this once.
+             * @description Signing secret. Shown only once.
              * @example whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQtdGVzdC0zMjE=
              */
             secret: string;
@@ -4300,7 +4578,7 @@ export interface operations {
                 /** @description Created before this time. */
                 created_before?: string;
                 /**
-                 * @description Only calls with this metadata, `metadata[key]=value`; up to 10 keys.
+                 * @description Calls with this metadata, `metadata[key]=value`; up to 10 keys.
                  * @example {
                  *       "order": "A-17"
                  *     }
@@ -4406,7 +4684,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For streams: the `id` of the last event seen
+                 * @description For streams: last `id` seen
                  * @example 3
                  */
                 "Last-Event-ID"?: string;
@@ -4425,7 +4703,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `id` of the last event seen
+                 * @description Last `id` seen
                  * @example 3
                  */
                 "Last-Event-ID"?: string;
@@ -4506,7 +4784,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For streams: the `id` of the last event seen
+                 * @description For streams: last `id` seen
                  * @example 3.1
                  */
                 "Last-Event-ID"?: string;
@@ -4525,7 +4803,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `id` of the last event seen
+                 * @description Last `id` seen
                  * @example 3.1
                  */
                 "Last-Event-ID"?: string;
@@ -4719,7 +4997,7 @@ export interface operations {
                 cursor?: string | null;
             };
             header?: {
-                /** @description For streams: the `id` of the last event seen */
+                /** @description For streams: last `id` seen */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -4732,7 +5010,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `id` of the last event seen */
+                /** @description Last `id` seen */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -4902,9 +5180,9 @@ export interface operations {
     show_statistics: {
         parameters: {
             query?: {
-                /** @description The length of a bucket. */
+                /** @description Bucket length. */
                 interval?: components["schemas"]["StatisticsInterval"];
-                /** @description Ended at or after this time, rounded down to a whole interval (UTC). Default: 24 hours before `before`, with `day` 30 days. */
+                /** @description Ended at or after this time, rounded down to the interval (UTC). Default: 24 hours before `before`; with `day`, 30 days. */
                 after?: string;
                 /** @description Ended before this time, rounded up. Default: now. */
                 before?: string;
@@ -4931,7 +5209,7 @@ export interface operations {
     show_usage: {
         parameters: {
             query?: {
-                /** @description Ended at or after this time, rounded down to a whole day (UTC). Default: 30 days before `before`. */
+                /** @description Ended at or after this time, rounded down to a day (UTC). Default: 30 days before `before`. */
                 after?: string;
                 /** @description Ended before this time, rounded up. Default: now. */
                 before?: string;
@@ -5121,7 +5399,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else, and no answer within 15 s, is tried again. */
+            /** @description Received. Anything else, or no answer within 15 s, is retried. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;

@@ -7,15 +7,15 @@ type Schemas = components["schemas"];
 
 /** An agent. */
 export type Agent = Written<Schemas["Agent"]>;
-/** One version of an agent's configuration. A call keeps the version it was placed with. */
+/** A version of an agent's configuration. Calls keep their version. */
 export type AgentConfig = Schemas["AgentConfig"];
-/** Maximum ring time and duration of a call. */
+/** Call time limits. */
 export type AgentLimits = Schemas["AgentLimits"];
-/** Maximum ring time and duration of a call. */
+/** Call time limits. */
 export type AgentLimitsInput = Schemas["AgentLimitsInput"];
-/** A variable of a call, used as `{{name}}` in texts. */
+/** A call variable, used as `{{name}}`. */
 export type AgentVariable = Schemas["AgentVariable"];
-/** A variable of a call, used as `{{name}}` in texts. */
+/** A call variable, used as `{{name}}`. */
 export type AgentVariableInput = Schemas["AgentVariableInput"];
 /** A version of an agent. */
 export type AgentVersion = Schemas["AgentVersion"];
@@ -25,9 +25,9 @@ export type AnalysisSettings = Schemas["AnalysisSettings"];
 export type AnalysisSettingsInput = Schemas["AnalysisSettingsInput"];
 /** Who answered a call. */
 export type AnsweredBy = Schemas["AnsweredBy"];
-/** How to handle answering machines. */
+/** Answering machine handling. */
 export type AnsweringMachine = Schemas["AnsweringMachine"];
-/** How to handle answering machines. */
+/** Answering machine handling. */
 export type AnsweringMachineInput = Schemas["AnsweringMachineInput"];
 /** A key without its secret. */
 export type ApiKey = Schemas["ApiKey"];
@@ -35,36 +35,38 @@ export type ApiKey = Schemas["ApiKey"];
 export type Attention = Schemas["Attention"];
 /** Something that needs attention. */
 export type AttentionItem = Schemas["AttentionItem"];
-/** What is the matter. */
+/** Kind of problem. */
 export type AttentionKind = Schemas["AttentionKind"];
-/** What something is the matter with. */
+/** What a problem concerns. */
 export type AttentionSubject = Schemas["AttentionSubject"];
-/** What something is. */
+/** Kind of resource. */
 export type AttentionSubjectKind = Schemas["AttentionSubjectKind"];
 /** A call. */
 export type Call = Written<Schemas["Call"]>;
-/** A phone number or SIP address, or `web`. Commas separate values, so an address with a comma cannot be found. */
+/** Phone number, SIP address or `web`. Commas separate values: addresses with a comma cannot be found. */
 export type CallAddress = Schemas["CallAddress"];
-/** How post-call analysis went. */
+/** Result of post-call analysis. */
 export type CallAnalysis = Schemas["CallAnalysis"];
-/** Whether a language model analysed a conversation. */
+/** Whether the conversation was analysed. */
 export type CallAnalysisStatus = Schemas["CallAnalysisStatus"];
 /** The carrier's data of a call. */
 export type CallCarrier = Schemas["CallCarrier"];
+export type CallCompleted = Schemas["CallCompleted"];
 export type CallCompletedData = Schemas["CallCompletedData"];
 export type CallCompletedEvent = Schemas["CallCompletedEvent"];
 /** Costs by part, in US dollars. */
 export type CallCosts = Schemas["CallCosts"];
 /** One decision about a turn. */
 export type CallDecision = Schemas["CallDecision"];
-/** Something that speaks for or against the end of a turn. */
+/** Evidence about the end of a turn. */
 export type CallDecisionEvidence = Schemas["CallDecisionEvidence"];
-/** What was decided. */
+/** Kind of decision. */
 export type CallDecisionKind = Schemas["CallDecisionKind"];
 /** The decisions of a call. */
 export type CallDecisions = Schemas["CallDecisions"];
-/** A delivery of one of the call's events. */
+/** Delivery of one of the call's events. */
 export type CallDelivery = Schemas["CallDelivery"];
+export type CallDialing = Schemas["CallDialing"];
 export type CallDialingEvent = Schemas["CallDialingEvent"];
 /** Who placed the call. */
 export type CallDirection = Schemas["CallDirection"];
@@ -72,31 +74,37 @@ export type CallDirection = Schemas["CallDirection"];
 export type CallEndReason = Schemas["CallEndReason"];
 /** Who ended a call. */
 export type CallEndedBy = Schemas["CallEndedBy"];
-/** An event of a call, as the API returns it. */
+/** An event of a call. */
 export type CallEvent = Schemas["CallEvent"];
-/** What the data of every event of a call holds. */
+/** Data of every call event. */
 export type CallEventData = Schemas["CallEventData"];
+export type CallEventHead = Schemas["CallEventHead"];
 /** Events of a call. */
 export type CallEvents = Schemas["CallEvents"];
+export type CallFailed = Schemas["CallFailed"];
 export type CallFailedData = Schemas["CallFailedData"];
 export type CallFailedEvent = Schemas["CallFailedEvent"];
-/** Why a call failed. The list is closed: a code never changes its meaning, and none is added. */
+/** Why a call failed. Codes are final: none changes meaning, none is added. */
 export type CallFailure = Schemas["CallFailure"];
+export type CallInProgress = Schemas["CallInProgress"];
 export type CallInProgressEvent = Schemas["CallInProgressEvent"];
-/** How long the caller waited, in whole milliseconds. */
+/** How long the caller waited. */
 export type CallLatency = Schemas["CallLatency"];
 /** Overrides for the agent's limits. */
 export type CallLimitOverrides = Schemas["CallLimitOverrides"];
 /** Agent settings to override for one call. */
 export type CallOverrides = Schemas["CallOverrides"];
+export type CallQueued = Schemas["CallQueued"];
 export type CallQueuedEvent = Schemas["CallQueuedEvent"];
+export type CallReceived = Schemas["CallReceived"];
 export type CallReceivedEvent = Schemas["CallReceivedEvent"];
-/** Where a call stands. It only moves down this list; the last two are final. */
+/** Call status. It only moves down this list; the last two are final. */
 export type CallStatus = Schemas["CallStatus"];
-/** Usage in the units that providers bill. */
+/** Usage in the providers' units. */
 export type CallUsage = Schemas["CallUsage"];
-/** What a carrier says about the end of a call, in one vocabulary for all carriers. */
+/** The carrier's reason for the end of a call, uniform across carriers. */
 export type CarrierCause = Schemas["CarrierCause"];
+export type CarrierHangup = Schemas["CarrierHangup"];
 export type CarrierHangupData = Schemas["CarrierHangupData"];
 export type CarrierHangupEvent = Schemas["CarrierHangupEvent"];
 /** Concurrent calls. */
@@ -115,7 +123,7 @@ export type ConnectionLimits = Schemas["ConnectionLimits"];
 export type ConnectionLimitsInput = Schemas["ConnectionLimitsInput"];
 /** Result of a connection test. */
 export type ConnectionTest = Schemas["ConnectionTest"];
-/** An agent to create. Only `name` and `instructions` are required. */
+/** An agent to create. */
 export type CreateAgent = Schemas["CreateAgent"];
 /** A key to create. */
 export type CreateApiKey = Schemas["CreateApiKey"];
@@ -125,65 +133,71 @@ export type CreateCall = Schemas["CreateCall"];
 export type CreateConnection = Schemas["CreateConnection"];
 /** A number to add. */
 export type CreateNumber = Schemas["CreateNumber"];
-/** What a voice says in its sample. */
+/** A voice sample to create. */
 export type CreateVoiceSample = Schemas["CreateVoiceSample"];
 /** A webhook endpoint to register. */
 export type CreateWebhook = Schemas["CreateWebhook"];
-/** New secrets, or `null` to remove one. */
+/** New secrets; `null` removes one. */
 export type CredentialChanges = Schemas["CredentialChanges"];
-/** Secrets under the provider's names. */
+/** Provider-specific secrets. */
 export type Credentials = Schemas["Credentials"];
-/** What is left of an event whose words were deleted. */
-export type DeletedData = Schemas["DeletedData"];
-/** Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
- * `allow` names them. The tenant's own numbers are always refused. */
+/** Numbers the tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers must be named in `allow`. The tenant's own
+ * numbers are always refused. */
 export type DialPolicy = Schemas["DialPolicy"];
-/** How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
- * length. */
+/** Collects the caller's keys into one input, up to the finish key, a pause or the maximum length. */
 export type Dtmf = Schemas["Dtmf"];
-/** How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
- * length. */
+/** Collects the caller's keys into one input, up to the finish key, a pause or the maximum length. */
 export type DtmfInput = Schemas["DtmfInput"];
-/** How soon the agent takes the turn. */
+/** How soon the agent responds. */
 export type Eagerness = Schemas["Eagerness"];
-/** The data of an event, by its kind. */
-export type EventData = Schemas["EventData"];
+/** Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+export type EndCallTool = Schemas["EndCallTool"];
+/** Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+export type EndCallToolInput = Schemas["EndCallToolInput"];
 /** The events of a call. */
 export type EventKind = Schemas["EventKind"];
-/** What opens event streams. */
+/** A token for event streams. */
 export type EventToken = Schemas["EventToken"];
-/** The start of the conversation. */
+/** Start of the conversation. */
 export type Greeting = Schemas["Greeting"];
-/** The start of the conversation. */
+/** Start of the conversation. */
 export type GreetingInput = Schemas["GreetingInput"];
 /** Who speaks first. */
 export type GreetingMode = Schemas["GreetingMode"];
-/** The greeting's text, as a string or as an agent's `greeting` object. */
+/** Greeting text, as a string or an agent's `greeting` object. */
 export type GreetingOverride = Schemas["GreetingOverride"];
 /** A greeting's text, as in an agent. */
 export type GreetingText = Schemas["GreetingText"];
 /** The HTTP method of a tool's request. */
 export type HttpMethod = Schemas["HttpMethod"];
-/** What happens when the caller interrupts. */
+/** Calls a web service and gives the response to the model. */
+export type HttpTool = Schemas["HttpTool"];
+/** Calls a web service and gives the response to the model. */
+export type HttpToolInput = Schemas["HttpToolInput"];
+/** Caller interruptions. */
 export type Interruption = Schemas["Interruption"];
-/** What happens when the caller interrupts. */
+/** Caller interruptions. */
 export type InterruptionInput = Schemas["InterruptionInput"];
 /** A person to invite. */
 export type InvitePerson = Schemas["InvitePerson"];
-/** An invited person with the link of the invitation. */
+/** An invited person and the link. */
 export type InvitedPerson = Written<Schemas["InvitedPerson"]>;
 /** Percentiles by the nearest-rank method. */
 export type LatencyPercentiles = Schemas["LatencyPercentiles"];
 /** A limit. */
 export type LimitName = Schemas["LimitName"];
-/** Where a live call is heard. */
+/** Where to listen to a live call. */
 export type ListenAddress = Schemas["ListenAddress"];
-/** A language model and its settings. */
+/** A language model. */
 export type LlmChoice = Schemas["LlmChoice"];
-/** A language model and its settings. */
+/** A language model. */
 export type LlmChoiceInput = Schemas["LlmChoiceInput"];
 /** Whether to detect answering machines. */
 export type MachineDetection = Schemas["MachineDetection"];
+/** Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+export type McpTool = Schemas["McpTool"];
+/** Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+export type McpToolInput = Schemas["McpToolInput"];
 /** Your own data, returned in the call and its events. */
 export type Metadata = Schemas["Metadata"];
 /** Minutes and cost of ended calls. */
@@ -194,39 +208,39 @@ export type MonthlyCalls = Schemas["MonthlyCalls"];
 export type NearLimit = Schemas["NearLimit"];
 /** A new key. */
 export type NewApiKey = Written<Schemas["NewApiKey"]>;
-/** What to do when a machine answers. */
+/** Action when a machine answers. */
 export type OnMachine = Schemas["OnMachine"];
 /** A person. */
 export type Person = Written<Schemas["Person"]>;
-/** What a person may do: `viewer` reads; `member` also changes everything except people, API keys and settings of the tenant; `owner` does everything. */
+/** `viewer` reads; `member` also changes everything except people, API keys and tenant settings; `owner` does everything. */
 export type PersonRole = Schemas["PersonRole"];
 /** Whether a person belongs to the tenant. */
 export type PersonStatus = Schemas["PersonStatus"];
 /** A phone number. */
 export type PhoneNumber = Written<Schemas["PhoneNumber"]>;
-/** Redaction and retention of a call's words. */
+/** Redaction and retention. */
 export type Privacy = Schemas["Privacy"];
-/** Redaction and retention of a call's words. */
+/** Redaction and retention. */
 export type PrivacyInput = Schemas["PrivacyInput"];
-/** What is wrong, for programs; `docs/api.md` says when. Later versions can have more codes; none changes its meaning. */
+/** Error code; see `docs/api.md`. None changes its meaning. */
 export type ProblemCode = Schemas["ProblemCode"];
-/** A provider to try when the previous one fails. */
+/** A fallback provider. */
 export type ProviderFallback = Schemas["ProviderFallback"];
-/** A provider to try when the previous one fails. */
+/** A fallback provider. */
 export type ProviderFallbackInput = Schemas["ProviderFallbackInput"];
 /** A carrier or provider. */
 export type ProviderName = Schemas["ProviderName"];
 /** Requests in a sliding window. */
 export type RateLimit = Schemas["RateLimit"];
-/** A speech-to-speech model and its settings. */
+/** A speech-to-speech model. */
 export type RealtimeChanges = Schemas["RealtimeChanges"];
-/** A speech-to-speech model and its settings. */
+/** A speech-to-speech model. */
 export type RealtimeChoice = Schemas["RealtimeChoice"];
-/** A speech-to-speech model and its settings. */
+/** A speech-to-speech model. */
 export type RealtimeChoiceInput = Schemas["RealtimeChoiceInput"];
-/** Whether calls are recorded. */
+/** Call recording. */
 export type Recording = Schemas["Recording"];
-/** Whether calls are recorded. */
+/** Call recording. */
 export type RecordingInput = Schemas["RecordingInput"];
 /** A kind of private data. */
 export type RedactedKind = Schemas["RedactedKind"];
@@ -235,13 +249,17 @@ export type RequestWarnings = Schemas["RequestWarnings"];
 export type ResponseStages = Schemas["ResponseStages"];
 /** Response times in milliseconds, within 5 %. */
 export type ResponseTimes = Schemas["ResponseTimes"];
-/** Words for the agent to say. */
+/** Text for the agent to say. */
 export type Say = Schemas["Say"];
 /** DTMF digits to send. */
 export type SendDtmf = Schemas["SendDtmf"];
-/** What happens when the caller is silent. */
+/** Sends DTMF. */
+export type SendDtmfTool = Schemas["SendDtmfTool"];
+/** Sends DTMF. */
+export type SendDtmfToolInput = Schemas["SendDtmfToolInput"];
+/** Caller silence. */
 export type Silence = Schemas["Silence"];
-/** What happens when the caller is silent. */
+/** Caller silence. */
 export type SilenceInput = Schemas["SilenceInput"];
 /** A call to simulate. */
 export type SimulateCall = Schemas["SimulateCall"];
@@ -251,41 +269,41 @@ export type Statistics = Schemas["Statistics"];
 export type StatisticsBucket = Schemas["StatisticsBucket"];
 /** Figures of ended calls. */
 export type StatisticsFigures = Schemas["StatisticsFigures"];
-/** The length of a bucket. */
+/** Bucket length. */
 export type StatisticsInterval = Schemas["StatisticsInterval"];
-/** What a tenant stores; the operator sets the limits. Beyond one, a request is 422. */
+/** Stored resources. The operator sets the limits; requests beyond one get 422. */
 export type Stored = Schemas["Stored"];
-/** An amount of something that is stored. */
+/** A stored amount. */
 export type StoredAmount = Schemas["StoredAmount"];
-/** A speech-to-text provider and its settings. */
+/** A speech-to-text provider. */
 export type SttChoice = Schemas["SttChoice"];
-/** A speech-to-text provider and its settings. */
+/** A speech-to-text provider. */
 export type SttChoiceInput = Schemas["SttChoiceInput"];
 /** A tenant. */
 export type Tenant = Schemas["Tenant"];
-/** An event of any call of a tenant, as the API returns it. */
-export type TenantEvent = Schemas["TenantEvent"];
-/** A tool that the model can call. Its `type` decides which fields apply. */
+/** A tool for the model. */
 export type Tool = Schemas["Tool"];
 /** A tool that the agent used. */
 export type ToolCall = Schemas["ToolCall"];
 /** Whether a tool worked. */
 export type ToolCallStatus = Schemas["ToolCallStatus"];
-/** A tool that the model can call. Its `type` decides which fields apply. */
+/** A tool for the model. */
 export type ToolInput = Schemas["ToolInput"];
-/** The type of a tool. */
-export type ToolKind = Schemas["ToolKind"];
-/** Which versions new calls get, in percents that add up to 100. Defaults to the newest. */
+/** Percentage of new calls per version, 100 in total. Defaults to the newest version. */
 export type Traffic = Schemas["Traffic"];
 /** The transcript of a call. */
 export type Transcript = Schemas["Transcript"];
+/** The end of a call. */
+export type TranscriptEnd = Schemas["TranscriptEnd"];
+/** The `data` of what the stream sends, by its event: `line`, `tool_call`, `end`. */
+export type TranscriptItem = Schemas["TranscriptItem"];
 /** A line of a transcript. */
 export type TranscriptLine = Schemas["TranscriptLine"];
 /** Who said a line of a transcript. */
 export type TranscriptRole = Schemas["TranscriptRole"];
 /** How a turn of the caller ended. */
 export type TranscriptTurn = Schemas["TranscriptTurn"];
-/** Something that speaks for or against the end of a turn. */
+/** Evidence about the end of a turn. */
 export type TranscriptTurnWitness = Schemas["TranscriptTurnWitness"];
 /** The transfer target. */
 export type TransferCall = Schemas["TransferCall"];
@@ -293,27 +311,31 @@ export type TransferCall = Schemas["TransferCall"];
 export type TransferDestination = Schemas["TransferDestination"];
 /** A transfer target. */
 export type TransferDestinationInput = Schemas["TransferDestinationInput"];
-/** A text-to-speech provider and its settings. */
+/** Transfers the caller once they have heard the agent's words. */
+export type TransferTool = Schemas["TransferTool"];
+/** Transfers the caller once they have heard the agent's words. */
+export type TransferToolInput = Schemas["TransferToolInput"];
+/** A text-to-speech provider. */
 export type TtsChoice = Schemas["TtsChoice"];
-/** A text-to-speech provider and its settings. */
+/** A text-to-speech provider. */
 export type TtsChoiceInput = Schemas["TtsChoiceInput"];
 /** What ended a caller's turn. */
 export type TurnEndedBy = Schemas["TurnEndedBy"];
-/** When a caller's turn ends. */
+/** End-of-turn detection. */
 export type TurnTaking = Schemas["TurnTaking"];
-/** When a caller's turn ends. */
+/** End-of-turn detection. */
 export type TurnTakingInput = Schemas["TurnTakingInput"];
-/** The call that a dry run would place: a call without id, since there is no such call. */
+/** The call that a dry run would place, without an id. */
 export type UnplacedCall = Written<Schemas["UnplacedCall"]>;
-/** Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields. */
+/** Changes to merge, object by object; `null` restores a default. `CreateAgent` describes the fields. */
 export type UpdateAgent = Schemas["UpdateAgent"];
-/** Changes to merge into the connection; `null` removes. */
+/** Changes to merge; `null` removes a value. */
 export type UpdateConnection = Schemas["UpdateConnection"];
-/** Changes to merge into the number; `null` clears. */
+/** Changes to merge; `null` clears a field. */
 export type UpdateNumber = Schemas["UpdateNumber"];
 /** Changes to a person. */
 export type UpdatePerson = Schemas["UpdatePerson"];
-/** Changes to merge into the endpoint; `null` restores a default. */
+/** Changes to merge; `null` restores a default. */
 export type UpdateWebhook = Schemas["UpdateWebhook"];
 /** Calls, minutes and cost of a time span. */
 export type Usage = Schemas["Usage"];
@@ -325,19 +347,19 @@ export type UsedByAgent = Schemas["UsedByAgent"];
 export type UsedByConnection = Schemas["UsedByConnection"];
 /** A day. */
 export type UsedByDay = Schemas["UsedByDay"];
-/** The value of a variable. Send long ids as strings. */
+/** A variable's value. Send long ids as strings. */
 export type VariableValue = Schemas["VariableValue"];
-/** Values for `{{name}}` in the agent's texts, by name. Send long ids as strings: JavaScript and others round numbers of more than 15 digits. */
+/** Values for `{{name}}` in the agent's texts. Send long ids as strings: many languages round numbers of more than 15 digits. */
 export type Variables = Schemas["Variables"];
 /** A voice. */
 export type Voice = Schemas["Voice"];
 /** The voices of a connection. */
 export type VoiceList = Schemas["VoiceList"];
-/** Where the browser of a web call connects. */
+/** Where a web call's browser connects. */
 export type WebPart = Schemas["WebPart"];
 /** A webhook endpoint. */
 export type Webhook = Written<Schemas["Webhook"]>;
-/** A delivery of one event to one endpoint. */
+/** Delivery of an event to an endpoint. */
 export type WebhookDelivery = Schemas["WebhookDelivery"];
 /** A delivery attempt. */
 export type WebhookDeliveryAttempt = Schemas["WebhookDeliveryAttempt"];
@@ -347,11 +369,10 @@ export type WebhookDeliveryEvent = Schemas["WebhookDeliveryEvent"];
 export type WebhookDeliveryState = Schemas["WebhookDeliveryState"];
 /** A delivery with every attempt. */
 export type WebhookDeliveryWithAttempts = Schemas["WebhookDeliveryWithAttempts"];
-/** The body of a delivery. Later versions can send more kinds of events and more fields. */
+/** Body of a delivery. */
 export type WebhookEvent = Schemas["WebhookEvent"];
-/** What the body of every delivery holds. */
 export type WebhookEventHead = Schemas["WebhookEventHead"];
 export type WebhookTestData = Schemas["WebhookTestData"];
 export type WebhookTestEvent = Schemas["WebhookTestEvent"];
-/** A webhook endpoint with its new signing secret. */
+/** A webhook endpoint with its signing secret. */
 export type WebhookWithSecret = Written<Schemas["WebhookWithSecret"]>;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use switchhook_core::Timestamp;
-use switchhook_core::call::{ErrorCode, Hangup};
+use switchhook_core::call::{ErrorCode, Hangup, TransferLegState};
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 
@@ -14,10 +14,10 @@ use super::events::LegEvents;
 /// Controls the legs of one connection: what every carrier can do.
 #[async_trait]
 pub trait CallControl: Send + Sync {
-    /// Rings somebody. Called at most once for a call, ever.
+    /// Dials. Called at most once per call.
     ///
     /// # Errors
-    /// [`DialError::Refused`] when nobody was rung and nobody will be; [`DialError::Unknown`] when that is not certain.
+    /// [`DialError::Refused`] when no phone rang and none will; [`DialError::Unknown`] when that is not certain.
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError>;
 
     /// Answers an incoming leg; what happens on it is sent to `events`.
@@ -45,18 +45,32 @@ pub trait CallControl: Send + Sync {
     /// When the carrier refuses or could not be reached, or its answer was lost.
     async fn transfer(&self, leg: &LegRef, to: &PhoneNumber, number: u32) -> Result<(), TransferError>;
 
-    /// What this carrier reports of transfers that it accepted.
+    /// Returns which reports this carrier sends about transfers that it accepted.
     fn transfer_reports(&self) -> TransferReports {
         TransferReports::Nothing
     }
 
     /// The legs at the carrier that may be this one, whose dial was intended by a process that died or whose answer was lost: the one
-    /// with its id where that is known, else those between its numbers since the dial. None when nobody was rung, as far as the
+    /// with its id where that is known, else those between its numbers since the dial. Empty when no phone rang, as far as the
     /// carrier knows yet.
     ///
     /// # Errors
     /// When the carrier could not be asked.
     async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError>;
+
+    /// Looks up the leg to the number of a transfer of `leg`, by the carrier's id of it where that is known; legs of earlier transfers are
+    /// `over`. Returns its id and state, for carriers that report the end of a transfer.
+    ///
+    /// # Errors
+    /// When the carrier could not be asked.
+    async fn look_up_transfer(
+        &self,
+        _leg: &LegRef,
+        _other: Option<&str>,
+        _over: &[String],
+    ) -> Result<TransferLeg, CarrierError> {
+        Ok(TransferLeg::UNKNOWN)
+    }
 
     /// Tries the credentials without ringing anybody. Returns sentences about what was found: the kind of account, and what it
     /// may not do.
@@ -71,9 +85,9 @@ pub trait CallControl: Send + Sync {
 pub struct DialRequest {
     /// Our id of the call; given to the carrier as a reference by which the call can be found again.
     pub call: CallId,
-    /// Who is shown as calling.
+    /// Caller ID.
     pub from: PhoneNumber,
-    /// Who is called.
+    /// Called number.
     pub to: PhoneNumber,
     /// How long it may ring, in seconds.
     pub ring_timeout_seconds: u32,
@@ -119,26 +133,26 @@ impl Dialed {
 /// Why a dial did not come about.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DialError {
-    /// Nobody was rung, and nobody will be.
+    /// No phone rang, and none will.
     #[error("{words}")]
     Refused {
         /// The error code of the call.
         code: ErrorCode,
-        /// What the carrier said.
+        /// The carrier's message.
         words: String,
     },
-    /// The carrier takes no more calls just now. Nobody was rung; it may be asked again.
+    /// The carrier takes no further calls for now. No phone rang; the dial may be repeated.
     #[error("{words}")]
     Later {
-        /// What the carrier said.
+        /// The carrier's message.
         words: String,
         /// When to ask again, where it said so.
         retry_after: Option<Duration>,
     },
-    /// The answer was lost or ambiguous: somebody may be ringing.
+    /// The answer was lost or ambiguous: a phone may be ringing.
     #[error("{words}")]
     Unknown {
-        /// What happened.
+        /// Description of the failure.
         words: String,
     },
 }
@@ -150,9 +164,9 @@ pub struct LegRef {
     pub call: CallId,
     /// The carrier's own id.
     pub carrier_call_id: Option<String>,
-    /// Who calls; absent where it is no number, as of callers who hide theirs.
+    /// Caller's number; absent for callers who hide theirs.
     pub from: Option<PhoneNumber>,
-    /// Who is called.
+    /// Called number.
     pub to: Option<PhoneNumber>,
     /// When the dial was intended; absent when it was they who called.
     pub dialing_at: Option<Timestamp>,
@@ -160,7 +174,7 @@ pub struct LegRef {
     pub answered: bool,
 }
 
-/// What some carriers give in place of a number that is withheld: a word as it is spelled on a telephone's keys.
+/// Sent by some carriers in place of a withheld number: a word as spelled on a telephone's keys.
 const WITHHELD: [&str; 5] = ["+7378742833", "+2562533", "+8656696", "+266696687", "+86282452253"];
 
 impl LegRef {
@@ -187,14 +201,30 @@ pub struct FoundLeg {
     pub certain: bool,
 }
 
-/// What a carrier reports of a transfer that it accepted, and what becomes of the media meanwhile.
+/// The leg to the number of a transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransferLeg {
+    /// The carrier's own id of it, if that is known.
+    pub carrier_call_id: Option<String>,
+    /// Its state.
+    pub state: TransferLegState,
+}
+
+impl TransferLeg {
+    /// A leg of which the carrier shows nothing.
+    pub const UNKNOWN: Self = Self { carrier_call_id: None, state: TransferLegState::Unknown };
+}
+
+/// A carrier's reports about a transfer that it accepted, and the state of the media meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferReports {
     /// Nothing: an accepted transfer is the end.
     Nothing,
-    /// Whether the number answers ([`CarrierEvent::Bridged`] or [`CarrierEvent::OtherLegEnded`]). Until then leg and media stay ours.
+    /// The legs' own events: [`CarrierEvent::Bridged`], [`CarrierEvent::OtherLegBridged`] or [`CarrierEvent::OtherLegEnded`]. Until then
+    /// leg and media stay ours.
     ///
     /// [`CarrierEvent::Bridged`]: switchhook_core::call::CarrierEvent::Bridged
+    /// [`CarrierEvent::OtherLegBridged`]: switchhook_core::call::CarrierEvent::OtherLegBridged
     /// [`CarrierEvent::OtherLegEnded`]: switchhook_core::call::CarrierEvent::OtherLegEnded
     MediaStays,
     /// The same, by [`CarrierEvent::TransferEnded`]. The media ends at once, and new media is opened when the transfer fails.
@@ -212,7 +242,7 @@ pub enum TransferError {
     /// The answer was lost: the carrier may be ringing the number.
     #[error("{words}")]
     Unknown {
-        /// What happened.
+        /// Description of the failure.
         words: String,
     },
 }
@@ -223,6 +253,6 @@ pub enum TransferError {
 pub struct CarrierError {
     /// `carrier_unauthorized` or `carrier_error`.
     pub code: ErrorCode,
-    /// What the carrier said.
+    /// The carrier's message.
     pub words: String,
 }

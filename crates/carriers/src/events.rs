@@ -8,7 +8,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use super::media::Media;
 
 /// Events that may be queued for the runner of a call. A call has few of them, but the signer of callbacks can send any number.
-const WAITING: usize = 64;
+const EVENT_CAPACITY: usize = 64;
 
 /// The channel for the events of one call's leg. Clones send to the same call.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ impl LegEvents {
     /// Creates a channel; audio has separate channels.
     #[must_use]
     pub fn new() -> (Self, mpsc::Receiver<LegEvent>) {
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(EVENT_CAPACITY);
         (Self(sender), receiver)
     }
 

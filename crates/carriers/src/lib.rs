@@ -23,7 +23,7 @@ pub mod media_queue;
 pub mod registry;
 pub mod rest;
 pub mod simulator;
-pub mod sip;
+pub mod sip_status;
 pub mod stream;
 pub mod telnyx;
 pub mod text;
@@ -46,7 +46,7 @@ use self::callback::Webhooks;
 pub use switchhook_core::call::CarrierEvent;
 
 pub use self::control::{
-    AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef, TransferError,
+    AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef, TransferError, TransferLeg,
     TransferReports,
 };
 pub use self::events::{LegEvent, LegEvents};
@@ -85,7 +85,7 @@ impl Carrier {
 
     /// Returns whether it is known before dialling that the call will not be answered.
     #[must_use]
-    pub fn dials_in_vain(&self, call: CallId) -> bool {
+    pub fn browser_is_gone(&self, call: CallId) -> bool {
         matches!(&self.media, MediaTransport::Browser(browsers) if browsers.place(call) == web::SocketPlace::Free)
     }
 }

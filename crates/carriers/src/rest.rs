@@ -13,9 +13,9 @@ use switchhook_runtime::clock::Clock;
 use url::Url;
 
 /// How long a request may take, from the DNS lookup to the end of the response. Shorter than callers wait.
-const DEADLINE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long connecting may take.
-const CONNECT: Duration = Duration::from_secs(4);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 /// The longest response that is read, in bytes.
 const READ_LIMIT: usize = 1 << 20;
 
@@ -67,7 +67,7 @@ impl Rest {
     /// # Errors
     /// When the client cannot be created.
     pub fn new(settings: &ClientSettings) -> anyhow::Result<Self> {
-        let http = Clients::new(settings, |settings| settings.builder().connect_timeout(CONNECT))?;
+        let http = Clients::new(settings, |settings| settings.builder().connect_timeout(CONNECT_TIMEOUT))?;
         Ok(Self { http, policy: settings.policy().clone() })
     }
 
@@ -92,12 +92,13 @@ impl Rest {
     /// # Errors
     /// When there is no response.
     pub async fn send(&self, request: RequestBuilder) -> Result<RestResponse, RestError> {
-        let request = request.timeout(DEADLINE).build().map_err(|error| RestError::NotSent(words(&error)))?;
+        let request = request.timeout(REQUEST_TIMEOUT).build().map_err(|error| RestError::NotSent(words(&error)))?;
         judge_url(request.url().as_str(), &self.policy).map_err(|error| RestError::NotSent(error.to_string()))?;
-        let mut response = self.http.of(request.url()).execute(request).await.map_err(|error| {
+        let response = self.http.of(request.url()).execute(request).await.map_err(|error| {
             let never_left = error.is_connect() || error.is_builder();
             if never_left { RestError::NotSent(words(&error)) } else { RestError::Lost(words(&error)) }
         })?;
+        let mut response = outbound::unpacked(response);
         let status = response.status().as_u16();
         let requested = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         let retry_after = requested.and_then(|requested| retry_after(requested, Clock::system().now()));
@@ -116,7 +117,7 @@ impl Rest {
 /// Describes an error without the URL, which contains account and call.
 fn words(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return format!("no response within {} s", DEADLINE.as_secs());
+        return format!("no response within {} s", REQUEST_TIMEOUT.as_secs());
     }
     outbound::innermost(error)
 }

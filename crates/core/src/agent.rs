@@ -18,75 +18,74 @@ mod tools;
 mod traffic;
 mod validate;
 
-pub use keys::{Dtmf, is_key};
+pub use keys::Dtmf;
 pub use map::{MAX_KEYS, check_map};
 pub use privacy::Privacy;
 pub use tools::{Destination, HttpMethod, SEND_DTMF, Tool, ToolKind};
 pub use traffic::{Traffic, TrafficPart};
 pub use validate::{FieldError, is_language_tag};
 
-/// One version of an agent's configuration. A call keeps the version it was placed with.
+/// A version of an agent's configuration. Calls keep their version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentConfig {
-    /// System prompt of the language model; `{{variable}}` is replaced by the call's variables.
+    /// System prompt; `{{variable}}` is replaced.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 100_000, pattern = r"\S"))]
     pub instructions: String,
-    /// BCP 47 tag of the spoken language.
+    /// Spoken language (BCP 47).
     #[serde(default = "default_language")]
     #[cfg_attr(
         feature = "openapi",
         schema(max_length = 35, pattern = "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$", example = "en-US")
     )]
     pub language: String,
-    /// How the conversation starts.
+    /// Start of the conversation.
     #[serde(default)]
     pub greeting: Greeting,
     /// Speech-to-text; local if absent.
     #[serde(default)]
     pub stt: Option<SttChoice>,
-    /// Language model; the scripted dialogue if absent.
+    /// Language model; a demo script if absent.
     #[serde(default)]
     pub llm: Option<LlmChoice>,
     /// Text-to-speech; local if absent.
     #[serde(default)]
     pub tts: Option<TtsChoice>,
-    /// A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then only analyses the call, and `tts` only bridges
-    /// waits.
+    /// Speech-to-speech model in place of `stt`, `llm` and `tts`; `llm` then only analyses the call, `tts` only bridges waits.
     #[serde(default)]
     pub realtime: Option<RealtimeChoice>,
-    /// When a caller's turn ends.
+    /// End-of-turn detection.
     #[serde(default)]
     pub turn_taking: TurnTaking,
-    /// What happens when the caller interrupts.
+    /// Caller interruptions.
     #[serde(default)]
     pub interruption: Interruption,
-    /// What happens when the caller is silent.
+    /// Caller silence.
     #[serde(default)]
     pub silence: Silence,
-    /// Maximum ring time and duration of a call.
+    /// Call time limits.
     #[serde(default)]
     pub limits: Limits,
-    /// How to handle answering machines.
+    /// Answering machine handling.
     #[serde(default)]
     pub answering_machine: AnsweringMachine,
-    /// How to handle DTMF from the caller.
+    /// DTMF from the caller.
     #[serde(default)]
     pub dtmf: Dtmf,
-    /// Tools that the model can call.
+    /// Tools for the model.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_items = 32))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<tools::TypedTool>, max_items = 32))]
     pub tools: Vec<Tool>,
     /// Post-call analysis.
     #[serde(default)]
     pub analysis: AnalysisSettings,
-    /// Whether calls are recorded.
+    /// Call recording.
     #[serde(default)]
     pub recording: Recording,
-    /// Redaction and retention of a call's words.
+    /// Redaction and retention.
     #[serde(default)]
     pub privacy: Privacy,
-    /// Variables that calls can or must set; at most 50, and 16 KiB of JSON.
+    /// Variables that calls can or must set; at most 16 KiB of JSON.
     #[serde(default)]
     pub variables: BTreeMap<String, Variable>,
 }
@@ -95,7 +94,7 @@ fn default_language() -> String {
     "en-US".to_owned()
 }
 
-/// The start of the conversation.
+/// Start of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -131,112 +130,112 @@ pub enum GreetingMode {
     Generate,
 }
 
-/// A speech-to-text provider and its settings.
+/// A speech-to-text provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SttChoice {
-    /// The connection; `null` is local speech-to-text.
+    /// `null` for local speech-to-text.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
-    /// The provider's model name.
+    /// Model name.
     #[serde(default)]
     pub model: Option<String>,
-    /// Words that speech-to-text should expect.
+    /// Words to expect.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 200))]
     pub keyterms: Vec<String>,
-    /// Fallbacks, tried in order.
+    /// Tried in order.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
 }
 
-/// A language model and its settings.
+/// A language model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LlmChoice {
-    /// The connection; `null` is a demo script, which does not follow the instructions.
+    /// `null` for a demo script, which ignores the instructions.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
-    /// The provider's model name.
+    /// Model name.
     #[serde(default)]
     pub model: Option<String>,
-    /// Sampling temperature, 0 to 2.
+    /// Sampling temperature.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 2))]
     pub temperature: Option<f32>,
-    /// Maximum length of a response, in tokens.
+    /// Maximum tokens per response.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100_000))]
     pub max_tokens: Option<u32>,
-    /// Fallbacks, tried in order.
+    /// Tried in order.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
-    /// Send a second request, to the next model or the same one, when the first has not started its response in its usual
-    /// time. The first response to start is spoken; both are charged.
+    /// Send a second request, to the next or the same model, if the first is slower than usual to respond. The response that starts first is
+    /// spoken; both are charged.
     #[serde(default)]
     pub hedge: bool,
 }
 
-/// A text-to-speech provider and its settings.
+/// A text-to-speech provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TtsChoice {
-    /// The connection; `null` is local text-to-speech.
+    /// `null` for local text-to-speech.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
-    /// The provider's voice name.
+    /// Voice name.
     #[serde(default)]
     pub voice: Option<String>,
-    /// The provider's model name.
+    /// Model name.
     #[serde(default)]
     pub model: Option<String>,
-    /// Speaking rate, 0.5 to 2; 1 is the voice's normal rate.
+    /// Speaking rate; 1 is normal.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 0.5, maximum = 2))]
     pub speed: Option<f32>,
-    /// Fallbacks, tried in order.
+    /// Tried in order.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
 }
 
-/// A speech-to-speech model and its settings.
+/// A speech-to-speech model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RealtimeChoice {
     /// The connection.
     #[cfg_attr(feature = "openapi", schema(value_type = uuid::Uuid))]
     pub connection_id: ConnectionId,
-    /// The provider's model name.
+    /// Model name.
     #[serde(default)]
     pub model: Option<String>,
-    /// The provider's voice name.
+    /// Voice name.
     #[serde(default)]
     pub voice: Option<String>,
-    /// Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing.
+    /// Tried in order if the previous one is unreachable, keeps disconnecting or understands nothing.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
 }
 
-/// A provider to try when the previous one fails.
+/// A fallback provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Fallback {
     /// The connection.
     #[cfg_attr(feature = "openapi", schema(value_type = uuid::Uuid))]
     pub connection_id: ConnectionId,
-    /// The provider's model name.
+    /// Model name.
     #[serde(default)]
     pub model: Option<String>,
-    /// The provider's voice name, for text-to-speech.
+    /// Voice name, for text-to-speech.
     #[serde(default)]
     pub voice: Option<String>,
 }
 
-/// How soon the agent takes the turn.
+/// How soon the agent responds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -250,20 +249,20 @@ pub enum Eagerness {
     High,
 }
 
-/// When a caller's turn ends.
+/// End-of-turn detection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TurnTaking {
-    /// How soon the agent takes the turn: `low` waits half as long again, `high` a third less.
+    /// How soon the agent responds: `low` waits half as long again, `high` a third less.
     pub eagerness: Eagerness,
-    /// Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000.
+    /// Silence that ends a turn after a complete sentence.
     #[cfg_attr(feature = "openapi", schema(minimum = 100, maximum = 5_000))]
     pub min_silence_ms: u32,
-    /// Silence that ends a turn in any case, in milliseconds, 200 to 10000.
+    /// Silence that always ends a turn.
     #[cfg_attr(feature = "openapi", schema(minimum = 200, maximum = 10_000))]
     pub max_silence_ms: u32,
-    /// Send the model request when the turn has probably ended, and discard the response if the caller continues.
+    /// Ask the model when the turn has probably ended; discard the response if the caller continues.
     pub speculative: bool,
 }
 
@@ -273,14 +272,14 @@ impl Default for TurnTaking {
     }
 }
 
-/// What happens when the caller interrupts.
+/// Caller interruptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Interruption {
     /// Whether the caller can interrupt.
     pub enabled: bool,
-    /// Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent.
+    /// Speech that interrupts; shorter noises only pause the agent.
     #[cfg_attr(feature = "openapi", schema(minimum = 50, maximum = 5_000))]
     pub min_speech_ms: u32,
     /// Recognised words that interrupt before `min_speech_ms`; 0 ignores words.
@@ -301,18 +300,18 @@ fn owned(words: WordList) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// What happens when the caller is silent.
+/// Caller silence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Silence {
-    /// Silence after which the agent reprompts, in seconds, 2 to 600.
+    /// Silence after which the agent reprompts.
     #[cfg_attr(feature = "openapi", schema(minimum = 2, maximum = 600))]
     pub reprompt_after_seconds: u32,
-    /// Maximum number of reprompts, 0 to 10.
+    /// Maximum number of reprompts.
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 10))]
     pub max_reprompts: u32,
-    /// Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never.
+    /// Silence after which the agent hangs up; `null` for never.
     #[cfg_attr(feature = "openapi", schema(minimum = 5, maximum = 3_600))]
     pub hangup_after_seconds: Option<u32>,
 }
@@ -323,15 +322,15 @@ impl Default for Silence {
     }
 }
 
-/// Maximum ring time and duration of a call.
+/// Call time limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Limits {
-    /// Maximum duration of the conversation, in seconds, 10 to 14400.
+    /// Maximum duration of the conversation.
     #[cfg_attr(feature = "openapi", schema(minimum = 10, maximum = 14_400))]
     pub max_duration_seconds: u32,
-    /// Ring timeout, in seconds, 5 to 120.
+    /// Ring timeout.
     #[cfg_attr(feature = "openapi", schema(minimum = 5, maximum = 120))]
     pub ring_timeout_seconds: u32,
 }
@@ -342,16 +341,16 @@ impl Default for Limits {
     }
 }
 
-/// How to handle answering machines.
+/// Answering machine handling.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AnsweringMachine {
     /// Whether to detect machines.
     pub mode: MachineDetection,
-    /// What to do when a machine answers.
+    /// Action when a machine answers.
     pub on_machine: OnMachine,
-    /// The message after the beep, for `leave_message`.
+    /// Message after the beep, for `leave_message`.
     #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub message: Option<String>,
 }
@@ -368,7 +367,7 @@ pub enum MachineDetection {
     Detect,
 }
 
-/// What to do when a machine answers.
+/// Action when a machine answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -385,10 +384,9 @@ pub enum OnMachine {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AnalysisSettings {
-    /// Whether the language model writes a summary.
+    /// Whether to write a summary.
     pub summary: bool,
-    /// JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
-    /// is no post-call analysis.
+    /// JSON Schema of `outcome`; without one, the provider picks the facts. Without schema and summary, there is no analysis.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub schema: Option<Value>,
 }
@@ -399,7 +397,7 @@ impl Default for AnalysisSettings {
     }
 }
 
-/// Whether calls are recorded.
+/// Call recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -408,7 +406,7 @@ pub struct Recording {
     pub enabled: bool,
 }
 
-/// A variable of a call, used as `{{name}}` in texts.
+/// A call variable, used as `{{name}}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -446,8 +444,8 @@ impl AgentConfig {
         }
     }
 
-    /// Whether no language model is named. A demo script, which books restaurant tables, then leads the conversation, whatever the
-    /// instructions say.
+    /// Returns whether no language model is named. A demo script, which books restaurant tables, then leads the conversation and
+    /// ignores the instructions.
     #[must_use]
     pub fn follows_demo_script(&self) -> bool {
         self.realtime.is_none() && self.llm.as_ref().is_none_or(|llm| llm.connection_id.is_none())

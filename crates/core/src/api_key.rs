@@ -23,7 +23,7 @@ const BASE36: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 wire_words! {
     /// The environment of a key, visible at a glance.
-    Environment {
+    pub enum Environment {
         /// Development.
         Dev = "dev",
         /// Production.

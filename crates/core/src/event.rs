@@ -1,5 +1,7 @@
 //! Call events: their kinds, their data, and the body of a webhook delivery.
 
+pub(crate) mod kind;
+
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -9,35 +11,8 @@ use crate::call::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Status
 use crate::id::{AgentId, CallId, DeliveryId};
 use crate::phone_number::PhoneNumber;
 use crate::private::Private;
-use crate::wire::wire_words;
 
-wire_words! {
-    /// The events of a call.
-    EventKind {
-        /// The call was accepted and waits to be dialled.
-        CallQueued = "call.queued",
-        /// The carrier is dialling the number.
-        CallDialing = "call.dialing",
-        /// The call connected and the conversation is live.
-        CallInProgress = "call.in_progress",
-        /// The call ended normally.
-        CallCompleted = "call.completed",
-        /// The call ended in an error.
-        CallFailed = "call.failed",
-        /// An inbound call arrived on one of the tenant's numbers.
-        CallReceived = "call.received",
-        /// The carrier reported why the call ended.
-        CarrierHangup = "carrier.hangup",
-    }
-}
-
-impl EventKind {
-    /// Returns whether this is the terminal event of a call.
-    #[must_use]
-    pub const fn is_terminal(self) -> bool {
-        matches!(self, Self::CallCompleted | Self::CallFailed)
-    }
-}
+pub use self::kind::EventKind;
 
 /// The event name of a test delivery. It is not an event of a call and cannot be subscribed to.
 pub const WEBHOOK_TEST: &str = "webhook.test";
@@ -49,7 +24,7 @@ pub struct CallFacts {
     pub call_id: CallId,
     /// Its status after the change.
     pub status: Status,
-    /// Who placed it.
+    /// Direction of the call.
     pub direction: Direction,
     /// The agent that holds the conversation.
     pub agent_id: AgentId,
@@ -61,7 +36,7 @@ pub struct CallFacts {
     pub metadata: Private<Value>,
     /// The summary, in a few sentences; [`NO_CONVERSATION`] for a call without any speech.
     pub summary: Option<Private<String>>,
-    /// The outcome in the shape of the agent's analysis schema; JSON null if there is none.
+    /// The outcome in the shape of the agent's analysis schema; JSON null without one.
     pub outcome: Private<Value>,
     /// Time from answer to end.
     pub duration_seconds: u32,

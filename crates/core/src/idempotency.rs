@@ -12,7 +12,7 @@ const MAX_LENGTH: usize = 255;
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// Parses the key from all values of a request's `Idempotency-Key` header; `None` if there is none.
+    /// Parses the key from all values of a request's `Idempotency-Key` header; `None` without the header.
     ///
     /// # Errors
     /// If there are several values or an invalid one. Both are a 422.

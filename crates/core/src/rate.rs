@@ -10,12 +10,12 @@ use crate::Timestamp;
 use crate::quota::whole_seconds_until;
 
 /// The length of the window.
-pub const WINDOW: Duration = Duration::from_secs(60);
+pub const RATE_WINDOW: Duration = Duration::from_secs(60);
 
 /// A tenant's admitted requests, from the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admissions {
-    /// Number of requests within the last [`WINDOW`].
+    /// Number of requests within the last [`RATE_WINDOW`].
     pub in_window: u32,
     /// Time of the `limit`-th latest; `None` if there are fewer.
     pub limit_th_latest: Option<Timestamp>,
@@ -36,13 +36,13 @@ pub enum Decision {
     },
 }
 
-/// Decides about a request at `now`, under a limit of `limit` requests per [`WINDOW`].
+/// Decides about a request at `now`, under a limit of `limit` requests per [`RATE_WINDOW`].
 #[must_use]
 pub fn decide(admissions: Admissions, limit: u32, now: Timestamp) -> Decision {
     if limit == 0 {
-        return Decision::Refused { retry_after_seconds: WINDOW.as_secs() };
+        return Decision::Refused { retry_after_seconds: RATE_WINDOW.as_secs() };
     }
-    match admissions.limit_th_latest.map(|at| at + WINDOW).filter(|free_at| *free_at > now) {
+    match admissions.limit_th_latest.map(|at| at + RATE_WINDOW).filter(|free_at| *free_at > now) {
         Some(free_at) => Decision::Refused { retry_after_seconds: whole_seconds_until(free_at, now) },
         None => Decision::Admitted { remaining: limit.saturating_sub(admissions.in_window.saturating_add(1)) },
     }
@@ -62,7 +62,7 @@ impl Decision {
 /// Formats the `RateLimit-Policy` header (draft-ietf-httpapi-ratelimit-headers).
 #[must_use]
 pub fn policy_header(limit: u32) -> String {
-    format!("\"requests\";q={limit};w={}", WINDOW.as_secs())
+    format!("\"requests\";q={limit};w={}", RATE_WINDOW.as_secs())
 }
 
 #[cfg(test)]
@@ -76,7 +76,7 @@ mod tests {
 
     /// Returns the result of the database statement for these admitted requests.
     fn count(admitted: &[Timestamp], limit: u32, now: Timestamp) -> Admissions {
-        let in_window = admitted.iter().filter(|hit| **hit + WINDOW > now).count();
+        let in_window = admitted.iter().filter(|hit| **hit + RATE_WINDOW > now).count();
         Admissions {
             in_window: u32::try_from(in_window).expect("few"),
             limit_th_latest: admitted.iter().rev().nth(limit as usize - 1).copied(),
@@ -110,7 +110,7 @@ mod tests {
             let mut now = at(0);
             for gap in gaps {
                 now = now + Duration::from_millis(gap);
-                let recent = admitted.iter().filter(|hit| **hit + WINDOW > now).count();
+                let recent = admitted.iter().filter(|hit| **hit + RATE_WINDOW > now).count();
                 match decide(count(&admitted, limit, now), limit, now) {
                     Decision::Admitted { remaining } => {
                         prop_assert!(recent < limit as usize);

@@ -10,7 +10,7 @@ pub struct UnknownWord {
 
 /// Declares a fieldless enum with fixed external values.
 macro_rules! wire_words {
-    ($($(#[doc = $doc:literal])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? })*) => {$(
+    ($($(#[doc = $doc:literal])* pub enum $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? })*) => {$(
         $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$variant_doc])* $variant),* }
@@ -78,7 +78,7 @@ mod tests {
 
     wire_words! {
         /// A fruit.
-        Fruit {
+        pub enum Fruit {
             /// Red or green.
             Apple = "apple",
             /// Yellow and long.

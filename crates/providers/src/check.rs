@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use switchhook_caller_audio as recordings;
 use switchhook_core::conversation::{Message, Role};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
-use switchhook_recordings as recordings;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -18,7 +18,7 @@ use super::realtime::{Instructions, Realtime, RealtimeCommand, RealtimeEvent, Re
 use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, ToolSpec, Tts, TtsAudio, TtsRequest};
 
 /// How long all checks may take.
-pub const DEADLINE: Duration = Duration::from_secs(15);
+pub const CHECKS_TIMEOUT: Duration = Duration::from_secs(15);
 /// Token limit. The response is one word; reasoning models need more before it.
 const TOKENS: u32 = 512;
 /// The recording to transcribe: a short line of the simulated caller.
@@ -34,10 +34,10 @@ pub struct Check {
     pub name: &'static str,
     /// Whether it worked.
     pub ok: bool,
-    /// What came of it, in a sentence.
+    /// Result in one sentence.
     #[schema(example = "It responded.")]
     pub detail: String,
-    /// How long it took.
+    /// Duration.
     pub duration_ms: u64,
 }
 
@@ -96,6 +96,8 @@ pub struct AgentTools {
 
 /// Requests with tools in one test.
 const REQUESTS: usize = 3;
+/// Requests to find a tool that the model's server refuses without naming it.
+const MOST_SEARCHES: usize = 8;
 /// Tools in one request; some models refuse more.
 const MOST_TOOLS: usize = 128;
 
@@ -161,6 +163,10 @@ async fn think(llm: &dyn Llm, requests: Vec<Vec<ToolSpec>>) -> Result<String, St
     let (mut refused, mut count) = (Vec::new(), 0);
     for tools in requests {
         respond(llm, tools.clone()).await?;
+        let mut searches = 0..MOST_SEARCHES;
+        while llm.is_searching_refused(&tools) && searches.next().is_some() {
+            respond(llm, tools.clone()).await?;
+        }
         count += tools.len();
         refused.extend(llm.refused(&tools));
     }

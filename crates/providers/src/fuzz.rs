@@ -101,8 +101,10 @@ fn every_file_that_reads_what_strangers_send_is_driven() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let elsewhere = &[
         ("llm/mod.rs", "passes the events of sse.rs to the response readers, which have targets"),
+        ("llm/refused_tools.rs", "reads the names of tools that it wrote as JSON"),
         ("llm/turns.rs", "reads the arguments of calls for the response readers, which have targets"),
         ("llm/written_calls.rs", "reads the calls that speech_filter.rs finds, which has a target"),
+        ("llm/written_calls/tags.rs", "reads the calls that speech_filter.rs finds, which has a target"),
         ("openai/speech.rs", "an error, classified by failure.rs; its audio is read by tts/decoder.rs"),
         ("websocket/message.rs", "used by the adapters, which have targets"),
         ("voices.rs", "reads any answer as JSON: of what may be missing in it, only strings are taken"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
-use switchhook_core::json_schema::written_out;
+use switchhook_core::schema_limits::written_out;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -28,7 +28,7 @@ const LARGE_CLASSES: usize = 64;
 /// Maximum size of a value, in bytes of JSON.
 const VALUE: usize = 64 * 1024;
 /// Deadline of compiling or validating, including the wait for a thread.
-const DEADLINE: Duration = Duration::from_secs(2);
+const SCHEMA_TIMEOUT: Duration = Duration::from_secs(2);
 /// Concurrent validation threads on this node. A thread past its deadline counts until it is done.
 const AT_A_TIME: usize = 4;
 
@@ -171,7 +171,7 @@ impl Threads {
             });
             working.await.ok()
         };
-        timeout(DEADLINE, working).await.unwrap_or_default()
+        timeout(SCHEMA_TIMEOUT, working).await.unwrap_or_default()
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
         }
         let behind = begin(&threads);
         tokio::task::yield_now().await;
-        tokio::time::advance(DEADLINE).await;
+        tokio::time::advance(SCHEMA_TIMEOUT).await;
         for given_up in stuck.into_iter().chain([behind]) {
             assert_eq!(given_up.await.expect("no panic"), None);
         }

@@ -151,34 +151,34 @@ impl ProviderError {
     }
 }
 
-/// Usage in the units that providers bill.
+/// Usage in the providers' units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = CallUsage)]
 #[serde(default)]
 pub struct Usage {
-    /// Audio transcribed, in milliseconds.
+    /// Audio transcribed.
     pub stt_audio_ms: u64,
-    /// Tokens read by the model, those from and for its cache included.
+    /// Input tokens, including those read from or written to the cache.
     pub llm_input_tokens: u64,
-    /// Of these, tokens that came from the provider's cache.
+    /// Of these, from the provider's cache.
     pub llm_cached_tokens: u64,
-    /// Of these, tokens that were written to it.
+    /// Of these, written to the cache.
     pub llm_cache_write_tokens: u64,
-    /// Tokens written by the model, its reasoning included.
+    /// Output tokens, including reasoning.
     pub llm_output_tokens: u64,
-    /// Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
+    /// Whether some token counts are estimates.
     pub llm_estimated: bool,
-    /// Tokens of audio input of a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
+    /// Audio input tokens of a speech-to-speech model, including cached ones. Its text tokens count as `llm_*_tokens`.
     pub audio_input_tokens: u64,
-    /// Of these, tokens that came from the provider's cache.
+    /// Of these, from the provider's cache.
     pub audio_cached_tokens: u64,
-    /// Tokens of audio spoken by a speech-to-speech model.
+    /// Audio output tokens of a speech-to-speech model.
     pub audio_output_tokens: u64,
     /// Characters spoken.
     pub tts_characters: u64,
-    /// Cost in US dollars, by the price table.
+    /// Cost by the price table.
     pub cost_usd: f64,
-    /// Whether some of it has no price in the table, so that the cost is not all.
+    /// Whether some usage has no price, so the cost is incomplete.
     pub unpriced: bool,
     /// The cost by part.
     pub costs: Costs,
@@ -191,13 +191,13 @@ pub struct Usage {
 pub struct Costs {
     /// Speech to text.
     pub stt_usd: f64,
-    /// Language models, those of the analysis after the call included.
+    /// Language models, including post-call analysis.
     pub llm_usd: f64,
     /// Text to speech.
     pub tts_usd: f64,
     /// Speech-to-speech models.
     pub realtime_usd: f64,
-    /// The carrier; nothing, since carriers bill on their own.
+    /// `null`: carriers bill separately.
     pub carrier_usd: Option<f64>,
 }
 
@@ -255,7 +255,7 @@ pub trait Stt: Send + Sync {
     ) -> Result<Box<dyn SttSession>, ProviderError>;
 
     /// Returns the unsupported options, each as the rest of a sentence that begins with the provider's name.
-    fn not_taken(&self, _options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, _options: &SttOptions) -> Vec<String> {
         Vec::new()
     }
 }
@@ -342,6 +342,11 @@ pub trait Llm: Send + Sync {
     /// Those among `tools` that the server has refused. They are left out of requests.
     fn refused(&self, _tools: &[ToolSpec]) -> Vec<RefusedTool> {
         Vec::new()
+    }
+
+    /// Returns whether the server refuses one of `tools`, and more requests will show which.
+    fn is_searching_refused(&self, _tools: &[ToolSpec]) -> bool {
+        false
     }
 
     /// Sends tools again that the server has refused: it may take them by now.
@@ -467,7 +472,7 @@ pub trait Tts: Send + Sync {
 
     /// Returns what the provider does not support of such a request, regardless of its text: the rest of a sentence that begins with the
     /// provider's name.
-    fn not_taken(&self, _like: &TtsRequest) -> Option<String> {
+    fn unsupported_options(&self, _like: &TtsRequest) -> Option<String> {
         None
     }
 

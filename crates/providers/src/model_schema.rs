@@ -1,7 +1,7 @@
 //! Converts JSON Schemas of tools to the subset that LLM APIs accept. Arguments are validated against the original.
 
 use serde_json::{Map, Value, json};
-use switchhook_core::json_schema::{SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, written_out};
+use switchhook_core::schema_limits::{SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, written_out};
 
 /// Keywords that no API accepts at the top level of a tool's schema. The arguments that they describe are merged into `properties`.
 const NOT_AT_TOP: [&str; 12] =

@@ -32,7 +32,7 @@ const UNUSED_TTL: Duration = Duration::from_secs(3_600);
 const HTTP2_KEEPALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
 
 /// The maximum timeout of a tool, regardless of its own setting.
-const TOOL: Duration = Duration::from_secs(10);
+const MAX_TOOL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// All providers. A new one needs a folder under `providers/` and a line here.
 pub const PROVIDERS: &[ProviderEntry] = &[
@@ -124,7 +124,8 @@ impl Registry {
         let ProviderSettings { network, addresses, prices } = settings;
         let settings = ClientSettings::new(&network, &addresses)?;
         let (for_tools, for_websockets) = (settings.clone(), settings.clone());
-        let tools = PerTenant::new(exemptions.clone(), move |more| for_tools.clone().with(more).client(TOOL))?;
+        let tools =
+            PerTenant::new(exemptions.clone(), move |more| for_tools.clone().with(more).client(MAX_TOOL_TIMEOUT))?;
         let websockets =
             PerTenant::new(exemptions.clone(), move |more| WebSockets::of(&for_websockets.clone().with(more)))?;
         let http = PerTenant::new(exemptions.clone(), move |more| Clients::new(&settings.clone().with(more), client))?;

@@ -9,7 +9,7 @@ use reqwest::{Client, Response};
 use serde::Serialize;
 use serde_json::Value;
 use switchhook_core::private::Private;
-use switchhook_net::outbound::explain;
+use switchhook_net::outbound::{explain, unpacked};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
@@ -34,12 +34,12 @@ pub struct Voice {
     /// Its name.
     #[schema(example = "Thalia")]
     pub name: String,
-    /// The languages it is made for, as BCP 47 tags; none if it speaks any language of its model.
+    /// Languages as BCP 47 tags; empty if it speaks all languages of its model.
     #[schema(example = json!(["en"]))]
     pub languages: Vec<String>,
-    /// What the provider says of it.
+    /// The provider's description.
     pub description: Option<String>,
-    /// Whether agents that name no voice get it.
+    /// Whether it is the default voice.
     pub default: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct Voice {
 pub struct VoiceList {
     /// The voices.
     pub data: Vec<Voice>,
-    /// Whether there are no others.
+    /// Whether the list is complete.
     pub complete: bool,
 }
 
@@ -162,7 +162,7 @@ impl AskedVoices {
             request = request.header(name, value);
         }
         let unanswered = |error: &reqwest::Error| AttemptError::unanswered(self.provider, explain(error, TIME_LIMIT));
-        let response = request.send().await.map_err(|error| unanswered(&error))?;
+        let response = request.send().await.map(unpacked).map_err(|error| unanswered(&error))?;
         let (status, headers, url) = (response.status(), response.headers().clone(), response.url().clone());
         let body = whole(response).await.map_err(|error| unanswered(&error))?;
         if !status.is_success() {

@@ -1,7 +1,7 @@
 //! Records the simulated caller: the voice of hibari, made another person's, through a telephone.
 //!
 //! ```text
-//! cargo run --release --example record_caller -- DATA_DIR crates/recordings/assets
+//! cargo run --release --example record_caller -- DATA_DIR crates/caller-audio/assets
 //! cargo run --release --example record_caller -- DATA_DIR bench/wer
 //! ```
 //!

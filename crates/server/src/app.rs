@@ -23,7 +23,7 @@ use crate::calls::setup::Setup;
 use crate::calls::{self, Context, Live, tariff};
 use crate::config::{Config, NodeRole};
 use crate::exemptions;
-use crate::files::{self, ServiceLock};
+use crate::files::{self, DatabaseLock, ServiceLock};
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::lifecycle::persistent;
@@ -36,7 +36,7 @@ use crate::wakeups::Wakeups;
 use crate::webhooks::worker::Worker;
 
 /// Interval of progress reports while the database is prepared.
-const REPORT: Duration = Duration::from_secs(2);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 /// Time limit for requests and deliveries in flight once the calls have ended.
 const LAST_WORK: Duration = Duration::from_secs(20);
 
@@ -45,7 +45,7 @@ const BACKLOG: u32 = 4096;
 
 /// A running service. Dropping it without [`Service::stop`] is like killing the process.
 pub struct Service {
-    _lock: ServiceLock,
+    _locks: (ServiceLock, Option<DatabaseLock>),
     address: SocketAddr,
     store: Store,
     sign_in: SignIn,
@@ -70,10 +70,12 @@ impl Service {
     /// Opens the database, starts the workers, and listens.
     ///
     /// # Errors
-    /// If other users can read the data directory, or the database, the key file or the address is unavailable.
+    /// If other users can read the data directory, another service uses the SQLite database, or the database, the key file or the address is
+    /// unavailable.
     pub async fn start(config: Arc<Config>, models: ModelStore, clock: Clock) -> anyhow::Result<Self> {
         files::data_directory(&config.data_dir)?;
-        let lock = ServiceLock::share(&config.data_dir)?;
+        let database = config.database_file();
+        let locks = (ServiceLock::share(&config.data_dir)?, database.as_deref().map(DatabaseLock::take).transpose()?);
         let numbering_plans = tokio::task::spawn_blocking(tariff::warm_up);
         let store = Store::open_within(&config.database_url(), config.database_connections).await?;
         index_calls(&store).await.context("could not index the calls in the database")?;
@@ -95,7 +97,7 @@ impl Service {
         let apart = [budget.calls, budget.leases, budget.deliveries].map(|connections| store.apart(connections));
         let [for_calls, for_leases, for_deliveries] = apart.clone();
         let mut service = Self {
-            _lock: lock,
+            _locks: locks,
             address,
             store: store.clone(),
             sign_in: state.sign_in.clone(),
@@ -189,7 +191,7 @@ impl Service {
     pub async fn check_language_model(&self, row: &ConnectionRow) -> anyhow::Result<Vec<Check>> {
         exemptions::load(&self.exemptions, &self.store).await?;
         let setup = self.setup.as_ref().context("this node takes no calls")?;
-        Ok(setup.check(&self.store, row, false, check::DEADLINE).await?)
+        Ok(setup.check(&self.store, row, false, check::CHECKS_TIMEOUT).await?)
     }
 
     /// Returns the live calls of this process.
@@ -275,7 +277,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 async fn index_calls(store: &Store) -> Result<(), sqlx::Error> {
     let mut reported = Instant::now();
     housekeeping::index_all(store, |done, total| {
-        if reported.elapsed() >= REPORT || done == total {
+        if reported.elapsed() >= PROGRESS_INTERVAL || done == total {
             reported = Instant::now();
             tracing::info!("preparing the database: {done} of {total} calls indexed");
         }

@@ -1,9 +1,9 @@
 //! Files and folders that only the owner can read: the database, recordings and keys.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, read_dir, set_permissions};
-use std::io::{ErrorKind, Result};
+use std::io::{ErrorKind, Read as _, Result, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, lchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
@@ -142,8 +142,60 @@ impl ServiceLock {
     }
 }
 
+/// Held by a service on its SQLite database, which is for one node. The system releases it when the process ends, however it ends.
+#[derive(Debug)]
+pub struct DatabaseLock(#[expect(dead_code, reason = "held until it is dropped")] Option<File>);
+
+impl DatabaseLock {
+    /// Takes the lock, in a file beside the database that names this process. Where the file system has no locks, nothing is held.
+    ///
+    /// # Errors
+    /// While another service has it.
+    pub fn take(database: &Path) -> anyhow::Result<Self> {
+        let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        private_folder(folder).with_context(|| format!("could not create {}", folder.display()))?;
+        let path = Self::path(database);
+        let mut file = open_lock(&path)?;
+        // An administrator may have started the service once.
+        give_to_owner_of(folder, &path).context("could not change the owner of the lock file")?;
+        match file.try_lock() {
+            Ok(()) => {
+                // Only another service reads it, for its error.
+                let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+                Ok(Self(Some(file)))
+            }
+            Err(TryLockError::WouldBlock) => anyhow::bail!(
+                "another service ({}) uses the database {}: stop it, or use another --data-dir. Several nodes need PostgreSQL",
+                holder(&file),
+                database.display()
+            ),
+            Err(TryLockError::Error(error)) => {
+                tracing::warn!(%error, "the database cannot be locked: make sure that no other service uses it");
+                Ok(Self(None))
+            }
+        }
+    }
+
+    fn path(database: &Path) -> PathBuf {
+        let mut path = database.as_os_str().to_owned();
+        path.push(".lock");
+        PathBuf::from(path)
+    }
+}
+
+/// Names the process that holds a lock, as it wrote itself into the file.
+fn holder(file: &File) -> String {
+    let mut text = String::new();
+    let read = file.take(20).read_to_string(&mut text);
+    let id = read.ok().and_then(|_| text.trim().parse::<u32>().ok());
+    id.map_or_else(|| "its process is unknown".to_owned(), |id| format!("process {id}"))
+}
+
 fn lock_file(data_dir: &Path) -> anyhow::Result<File> {
-    let path = data_dir.join(LOCK);
-    let opened = OpenOptions::new().append(true).create(true).mode(FILE).open(&path);
+    open_lock(&data_dir.join(LOCK))
+}
+
+fn open_lock(path: &Path) -> anyhow::Result<File> {
+    let opened = OpenOptions::new().read(true).append(true).create(true).mode(FILE).open(path);
     opened.with_context(|| format!("could not open {}", path.display()))
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a kind of work may go without success. The slowest, the renewal of leases, runs every 5 s.
-const BOUND: Duration = Duration::from_secs(10);
+const STALLED_AFTER: Duration = Duration::from_secs(10);
 
 /// The heartbeats of a node's work. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ impl Heartbeat {
     #[must_use]
     pub fn stalled(&self) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.is_some_and(|last| last.elapsed() > BOUND)
+        last.is_some_and(|last| last.elapsed() > STALLED_AFTER)
     }
 }
 

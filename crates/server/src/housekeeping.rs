@@ -17,9 +17,9 @@ use crate::store::calls::{commands, inputs, search};
 use crate::store::{Store, deliveries, dial_policy, idempotency, invitations, retention, sessions, tenants};
 
 /// Interval of rounds.
-const ROUND: Duration = Duration::from_secs(30);
+const ROUND_INTERVAL: Duration = Duration::from_secs(30);
 /// How far back a round looks for changes, because commits take time and clocks differ.
-const OVERLAP: Duration = Duration::from_secs(120);
+const LOOK_BACK: Duration = Duration::from_secs(120);
 /// Rounds between scans of the whole disk for recordings to delete: once a day.
 const DISK: u32 = 24 * 60 * 2;
 /// Calls deleted per transaction; each has about twenty rows.
@@ -60,7 +60,7 @@ impl Housekeeping {
 
     /// Runs a round every half minute until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        let mut rounds = tokio::time::interval(ROUND);
+        let mut rounds = tokio::time::interval(ROUND_INTERVAL);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut last = self.clock.now();
         for round in 0_u32.. {
@@ -78,7 +78,7 @@ impl Housekeeping {
     }
 
     async fn round(&self, round: u32, last: Timestamp, now: Timestamp) {
-        let since = last - OVERLAP;
+        let since = last - LOOK_BACK;
         warn("could not index calls", self.index(since).await);
         warn("could not delete old rows", self.prune(now).await);
         warn("could not delete the words of calls", self.erase(round, since, now).await);

@@ -16,6 +16,7 @@ mod fuzz;
 pub mod heartbeats;
 pub mod housekeeping;
 pub mod http;
+pub mod language_models;
 pub mod lifecycle;
 pub mod listener;
 pub mod open_files;

@@ -9,13 +9,13 @@ use switchhook_runtime::panics::caught;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The pause before work that panicked begins again.
-const PAUSE: Duration = Duration::from_secs(1);
+const RESTART_DELAY: Duration = Duration::from_secs(1);
 
 /// Runs `work` until it returns, and restarts it when it panics: its state is in the database.
 pub async fn persistent<Work: Future<Output = ()>>(name: &'static str, work: impl Fn() -> Work) {
     while caught(work()).await.is_err() {
         tracing::error!("{name} stopped unexpectedly and begins again");
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RESTART_DELAY).await;
     }
 }
 

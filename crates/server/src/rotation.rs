@@ -23,7 +23,7 @@ const BATCH: i64 = 100;
 /// Maximum passes over all records, for those that services sealed with the old key meanwhile.
 const PASSES: usize = 10;
 /// Minimum age of a key before old keys are forgotten: a request that sealed with one may not have committed yet.
-const SETTLED: Duration = Duration::from_secs(60);
+const MIN_KEY_AGE: Duration = Duration::from_secs(60);
 
 /// The result of a rotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -101,7 +101,7 @@ pub async fn forget_old_keys(
     }
     let changed = lock.changed()?.duration_since(UNIX_EPOCH).context("the key file is older than 1970")?;
     let changed = Timestamp::from_micros(i64::try_from(changed.as_micros())?);
-    if clock.now() < changed + SETTLED {
+    if clock.now() < changed + MIN_KEY_AGE {
         bail!(
             "the new key is less than a minute old: writes in flight may still need the old one. Run this again later"
         );

@@ -15,7 +15,7 @@ use tracing_subscriber::fmt::MakeWriter;
 /// Bytes that may wait for the reader.
 const ROOM: usize = 4 * 1024 * 1024;
 /// How long the end of the process waits for the reader.
-const PATIENCE: Duration = Duration::from_secs(2);
+const READER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Lines that could not be written.
 static LOST: AtomicU64 = AtomicU64::new(0);
@@ -80,7 +80,7 @@ pub(crate) struct Flush;
 impl Drop for Flush {
     fn drop(&mut self) {
         if let Some(queue) = QUEUE.get() {
-            queue.wait_until_written(PATIENCE);
+            queue.wait_until_written(READER_TIMEOUT);
         }
     }
 }

@@ -25,7 +25,7 @@ const COMMANDS: usize = 256;
 /// The maximum number of events queued for the owner of a call.
 const EVENTS: usize = 512;
 /// The pause after a socket error, which peers can cause by closing their sockets.
-const PAUSE: Duration = Duration::from_millis(10);
+const SOCKET_ERROR_DELAY: Duration = Duration::from_millis(10);
 
 /// The UDP endpoint of this node for browsers.
 pub struct Node {
@@ -163,7 +163,7 @@ async fn receive(shared: Arc<Shared>) {
         let (length, source) = match shared.socket.recv_from(&mut buffer).await {
             Ok(received) => received,
             Err(_) => {
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(SOCKET_ERROR_DELAY).await;
                 continue;
             }
         };

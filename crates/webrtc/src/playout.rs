@@ -11,11 +11,11 @@ use switchhook_media::format::FRAME_DURATION;
 use switchhook_media::frame::Frame;
 
 /// The maximum number of queued frames: as many as the conversation sends to a carrier before it considers it gone.
-const WAITING: usize = 200;
+const MAX_FRAMES: usize = 200;
 /// The maximum number of queued marks.
 const MARKS: usize = 64;
 /// A node that was stalled for longer does not catch up.
-const STALL: Duration = Duration::from_millis(200);
+const MAX_CATCH_UP: Duration = Duration::from_millis(200);
 
 /// Audio, or a mark after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Playout {
 
     /// Queues audio. Drops it if the queue is full: a browser that far behind is gone.
     pub(crate) fn play(&mut self, frame: Frame) {
-        if self.frames < WAITING {
+        if self.frames < MAX_FRAMES {
             self.frames += 1;
             self.waiting.push_back(Item::Audio(frame));
         }
@@ -79,7 +79,7 @@ impl Playout {
         }
         let mut missed = 0;
         let behind = now.saturating_duration_since(self.due);
-        if behind > STALL {
+        if behind > MAX_CATCH_UP {
             missed = u64::try_from(behind.as_millis() / FRAME_DURATION.as_millis()).unwrap_or(0);
             self.due = now;
         }
@@ -121,7 +121,7 @@ impl Playout {
     pub(crate) fn next_unsent(&mut self, now: Instant) -> Vec<Item> {
         let mut items = Vec::new();
         while now >= self.due && !self.waiting.is_empty() {
-            if now.saturating_duration_since(self.due) > STALL {
+            if now.saturating_duration_since(self.due) > MAX_CATCH_UP {
                 self.due = now;
             }
             while let Some(mark) = self.waiting.pop_front_if(|item| matches!(item, Item::Mark(_))) {
@@ -228,6 +228,6 @@ mod tests {
             playout.play(frame(1));
             playout.mark(number);
         }
-        assert_eq!(playout.waiting.len(), WAITING + MARKS);
+        assert_eq!(playout.waiting.len(), MAX_FRAMES + MARKS);
     }
 }

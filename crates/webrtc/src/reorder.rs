@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long to wait for a missing packet.
-const WAIT: Duration = Duration::from_millis(60);
+const MISSING_PACKET_TIMEOUT: Duration = Duration::from_millis(60);
 /// The maximum number of packets queued after a missing one.
-const WAITING: usize = 8;
+const MAX_PACKETS: usize = 8;
 /// The maximum number of lost packets in a row to conceal: 100 ms. A longer gap is cut out.
 const CONCEALED: u64 = 5;
 
@@ -47,8 +47,8 @@ impl Reorder {
         let due = self.due?;
         let (&first, (came, _)) = self.waiting.first_key_value()?;
         if first > due {
-            let is_over = now.saturating_duration_since(*came) >= WAIT;
-            if !is_over && self.waiting.len() < WAITING {
+            let is_over = now.saturating_duration_since(*came) >= MISSING_PACKET_TIMEOUT;
+            if !is_over && self.waiting.len() < MAX_PACKETS {
                 return None;
             }
             if first - due <= CONCEALED {
@@ -65,7 +65,7 @@ impl Reorder {
     /// Returns when to give up a missing packet.
     pub(crate) fn wakes_at(&self) -> Option<Instant> {
         let (_, (came, _)) = self.waiting.first_key_value()?;
-        Some(*came + WAIT)
+        Some(*came + MISSING_PACKET_TIMEOUT)
     }
 
     /// Resets the state.
@@ -90,8 +90,8 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             now += Duration::from_millis(20);
             let given = std::iter::from_fn(|| reorder.next(now)).count();
             // Queued packets, and concealment for the gaps between them.
-            assert!(given <= WAITING * (1 + usize::try_from(CONCEALED).unwrap_or(usize::MAX)), "{given}");
-            assert!(reorder.waiting.len() <= WAITING);
+            assert!(given <= MAX_PACKETS * (1 + usize::try_from(CONCEALED).unwrap_or(usize::MAX)), "{given}");
+            assert!(reorder.waiting.len() <= MAX_PACKETS);
             Ok::<_, &str>(given)
         })
     },
@@ -148,12 +148,12 @@ mod tests {
         for (number, ms) in [(1, 0), (3, 0), (5, 20)] {
             reorder.push(number, packet(number), start + Duration::from_millis(ms));
         }
-        assert_eq!(drain(&mut reorder, start + WAIT), [Some(1), None, Some(3)]);
-        let later = start + WAIT + Duration::from_millis(20);
+        assert_eq!(drain(&mut reorder, start + MISSING_PACKET_TIMEOUT), [Some(1), None, Some(3)]);
+        let later = start + MISSING_PACKET_TIMEOUT + Duration::from_millis(20);
         assert_eq!(drain(&mut reorder, later), [None, Some(5)]);
         reorder.push(5_000, packet(5_000), later);
         assert_eq!(drain(&mut reorder, later), []);
-        assert_eq!(drain(&mut reorder, later + WAIT), [Some(5_000)]);
+        assert_eq!(drain(&mut reorder, later + MISSING_PACKET_TIMEOUT), [Some(5_000)]);
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
             reorder.push(number, packet(number), now);
         }
         assert_eq!(drain(&mut reorder, now), [u64::MAX - 1, u64::MAX].map(Some));
-        assert_eq!(reorder.next(now + WAIT), None);
+        assert_eq!(reorder.next(now + MISSING_PACKET_TIMEOUT), None);
     }
 
     #[test]

@@ -24,11 +24,11 @@ use crate::reorder::{Next, Reorder};
 use crate::routes::SOURCES;
 
 /// How long to wait for the browser's first audio. The websocket carries the call meanwhile.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Browsers send a packet every 20 ms, even of silence. One that is quiet for this long has lost the network.
-const QUIET: Duration = Duration::from_secs(1);
+const LOST_AFTER: Duration = Duration::from_secs(1);
 /// How long an ended session may take to close its connection.
-const CLOSING: Duration = Duration::from_millis(200);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 /// The maximum packets of one session in a second. A browser sends 50 with audio, and some more.
 const PACKETS_PER_SECOND: u32 = 400;
 /// The maximum number of outputs from one packet or timer.
@@ -198,7 +198,7 @@ impl Session {
             name,
             mid,
             payload: payload.ok_or(OfferError::NoAudio)?,
-            phase: Phase::Connecting { by: now + CONNECT },
+            phase: Phase::Connecting { by: now + CONNECT_TIMEOUT },
             rtc_wakes_at: now,
             sources: Vec::new(),
             rtp_sources: Vec::new(),
@@ -230,7 +230,7 @@ impl Session {
     pub fn wakes_at(&self) -> Instant {
         let phase = match self.phase {
             Phase::Connecting { by } => by,
-            Phase::Flowing { heard_at } => heard_at + QUIET,
+            Phase::Flowing { heard_at } => heard_at + LOST_AFTER,
             Phase::Draining { by } if self.playout.is_empty() => by,
             Phase::Draining { .. } => self.playout.due(),
             Phase::Ended => return self.rtc_wakes_at,
@@ -295,7 +295,7 @@ impl Session {
         }
         match self.phase {
             Phase::Connecting { by } if now >= by => self.fail(now, End::NotConnected, out),
-            Phase::Flowing { heard_at } if now.saturating_duration_since(heard_at) >= QUIET => {
+            Phase::Flowing { heard_at } if now.saturating_duration_since(heard_at) >= LOST_AFTER => {
                 self.fail(now, End::Quiet, out);
             }
             Phase::Connecting { .. } | Phase::Flowing { .. } if !self.rtc.is_alive() => {
@@ -458,7 +458,7 @@ impl Session {
     }
 
     fn fail(&mut self, now: Instant, end: End, out: &mut Vec<Output>) {
-        self.phase = Phase::Draining { by: now + CLOSING };
+        self.phase = Phase::Draining { by: now + CLOSE_TIMEOUT };
         self.plays = false;
         self.listens = false;
         self.reorder.clear();

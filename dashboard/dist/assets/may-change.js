@@ -1,1 +1,1 @@
-import{at as e,i as t}from"./index.js";function n(){return e(t())}function r(){let{role:e}=t().person;return e===void 0||e===`owner`}export{n,r as t};
+import{D as e,ft as t}from"./index.js";function n(){return t(e())}function r(){let{role:t}=e().person;return t===void 0||t===`owner`}export{n,r as t};

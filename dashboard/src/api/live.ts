@@ -5,7 +5,7 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { renewHead, type CallFilter } from "./calls";
-import type { TenantEvent } from "./types";
+import type { CallEvent } from "./types";
 import { at } from "../lib/base";
 
 /** From an event until what it changed is read. */
@@ -74,7 +74,7 @@ function follow(queries: QueryClient): () => void {
       if (source?.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
     };
     const heard = (message: MessageEvent<string>) => {
-      touched.add((JSON.parse(message.data) as TenantEvent).call_id);
+      touched.add((JSON.parse(message.data) as CallEvent).call_id);
       gather ??= setTimeout(renew, Math.max(GATHER_MS, renewedAt + APART_MS - Date.now()));
     };
     for (const kind of KINDS) source.addEventListener(kind, heard);

@@ -3,7 +3,7 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 export type List<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
-export type TenantEvent = Schemas["TenantEvent"];
+export type CallEvent = Schemas["CallEvent"];
 export type Eagerness = Schemas["Eagerness"];
 export type Decision = Schemas["CallDecision"];
 export type Evidence = Schemas["CallDecisionEvidence"];

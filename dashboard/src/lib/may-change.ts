@@ -1,5 +1,5 @@
 import { mayChange } from "../api/session";
-import { useSession } from "../Root";
+import { useSession } from "./use-session";
 
 /** Whether the person may change things; viewers see the pages without their buttons. */
 export function useMayChange(): boolean {

@@ -19,58 +19,91 @@ from ._transport import Resource
 
 class Agents(Resource):
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.Agent]:
-        """Lists the tenant's agents, newest first."""
+        """List agents.
+
+        The newest come first.
+        """
         return self._pages(Request("GET", "/v1/agents", query={"limit": limit, "cursor": cursor}), models.Agent)
 
     def create(self, **body: Unpack[params.CreateAgent]) -> models.Agent:
-        """Creates an agent."""
+        """Create an agent.
+
+        Absent fields take their defaults.
+        """
         return self._model(Request("POST", "/v1/agents", body=body), models.Agent)
 
     def get(self, id: str, /) -> models.Agent:
-        """Returns an agent, with all defaults."""
+        """Get an agent.
+
+        Returns the current version with all defaults.
+        """
         return self._model(Request("GET", path("/v1/agents/{}", id)), models.Agent)
 
     def update(self, id: str, /, **body: Unpack[params.UpdateAgent]) -> models.Agent:
-        """Updates an agent. Creates a new version, unless nothing or only `traffic` changes. Existing calls keep theirs."""
+        """Update an agent.
+
+        Creates a version, unless nothing or only `traffic` changes. Existing calls keep theirs.
+        """
         return self._model(Request("PATCH", path("/v1/agents/{}", id), body=body), models.Agent)
 
     def delete(self, id: str, /) -> None:
-        """Deletes an agent that answers no number. Existing calls keep their version."""
+        """Delete an agent.
+
+        The agent must answer no number; existing calls keep their version.
+        """
         self._send(Request("DELETE", path("/v1/agents/{}", id)))
 
     def list_versions(self, id: str, /, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.AgentVersion]:
-        """Lists the versions of an agent, newest first: the newest 100, those in `traffic`, and those of calls."""
+        """List an agent's versions.
+
+        Lists the latest 100 and those in `traffic` or calls, newest first.
+        """
         return self._pages(
             Request("GET", path("/v1/agents/{}/versions", id), query={"limit": limit, "cursor": cursor}), models.AgentVersion
         )
 
     def get_version(self, id: str, version: int, /) -> models.Agent:
-        """Returns an agent as it was in a version, with its present `traffic`."""
+        """Get an agent's version.
+
+        Returns the agent as of this version, with its current `traffic`.
+        """
         return self._model(Request("GET", path("/v1/agents/{}/versions/{}", id, version)), models.Agent)
 
     def restore_version(self, id: str, version: int, /) -> models.Agent:
-        """Creates a new version with the name and configuration of an earlier one. `traffic` and existing calls keep theirs."""
+        """Restore an agent's version.
+
+        Its name and configuration become a new version; `traffic` and existing calls keep their versions.
+        """
         return self._model(Request("POST", path("/v1/agents/{}/versions/{}/restore", id, version)), models.Agent)
 
 
 class ApiKeys(Resource):
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.ApiKey]:
-        """Lists the tenant's keys, newest first, including revoked and expired ones."""
+        """List API keys.
+
+        The newest come first, including revoked and expired ones.
+        """
         return self._pages(Request("GET", "/v1/api-keys", query={"limit": limit, "cursor": cursor}), models.ApiKey)
 
     def create(self, **body: Unpack[params.CreateApiKey]) -> models.NewApiKey:
-        """Creates a key for the same tenant.
+        """Create an API key.
 
-        Only this response contains the whole key.
+        Only this response contains the full key.
         """
         return self._model(Request("POST", "/v1/api-keys", body=body), models.NewApiKey)
 
     def get(self, id: str, /) -> models.ApiKey:
-        """Returns a key without its secret."""
+        """Get an API key.
+
+        The secret is not included.
+        """
         return self._model(Request("GET", path("/v1/api-keys/{}", id)), models.ApiKey)
 
     def revoke(self, id: str, /) -> None:
-        """Revokes a key: the next request with it gets 401. Revoking it again has no effect."""
+        """Revoke an API key.
+
+        The next request with it gets 401; revoking it again has no effect.
+        """
         self._send(Request("DELETE", path("/v1/api-keys/{}", id)))
 
 
@@ -92,8 +125,9 @@ class Calls(Resource):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Pages[models.Call]:
-        """Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10
-        `metadata[key]=value` filters match the calls with this metadata.
+        """List calls.
+
+        The newest come first. Filters take up to 100 values, separated by commas or in repeated parameters.
 
         status: Status of the call.
         direction: Direction of the call.
@@ -105,7 +139,7 @@ class Calls(Resource):
         end_reason: Why a call ended.
         created_after: Created at or after this time.
         created_before: Created before this time.
-        metadata: Only calls with this metadata, `metadata[key]=value`; up to 10 keys.
+        metadata: Calls with this metadata, `metadata[key]=value`; up to 10 keys.
         """
         return self._pages(
             Request(
@@ -131,10 +165,9 @@ class Calls(Resource):
         )
 
     def create(self, *, idempotency_key: str | None = None, **body: Unpack[params.CreateCall]) -> models.Call:
-        """Places a call.
+        """Place a call.
 
-        The call is queued; follow it by its status, its events or webhooks. With an `Idempotency-Key` header a repeated request places no
-        second call.
+        The call is queued; follow its status, events or webhooks. Repeating a request with its `Idempotency-Key` places no second call.
         """
         return self._model(Request("POST", "/v1/calls", headers=keyed(idempotency_key), body=body), models.Call)
 
@@ -143,245 +176,303 @@ class Calls(Resource):
         return self._model(Request("POST", "/v1/calls", body={**body, "dry_run": True}, repeatable=True), models.UnplacedCall)
 
     def get(self, id: str, /) -> models.Call:
-        """Returns a call."""
+        """Get a call.
+
+        Returns its present status, or its result once it has ended.
+        """
         return self._model(Request("GET", path("/v1/calls/{}", id)), models.Call)
 
     def hang_up(self, id: str, /) -> models.Call:
-        """Ends a call.
+        """Hang up a call.
 
-        A queued call ends at once, a live call when its carrier hangs up. Ending a call that has ended has no effect.
+        A queued call ends at once, a live one when the carrier hangs up. No effect on an ended call.
         """
         return self._model(Request("POST", path("/v1/calls/{}/hangup", id), repeatable=True), models.Call)
 
     def say(self, id: str, /, **body: Unpack[params.Say]) -> models.Call:
-        """Makes the agent say something on a live call.
+        """Speak in a call.
 
-        The words become part of the conversation: the transcript includes what was heard, and the language model sees it. An agent that
-        is saying goodbye says nothing more.
+        The agent says the text on a live call: the language model sees it, the transcript includes what was heard. No effect while the
+        agent says goodbye.
         """
         return self._model(Request("POST", path("/v1/calls/{}/say", id), body=body), models.Call)
 
     def send_dtmf(self, id: str, /, **body: Unpack[params.SendDtmf]) -> models.Call:
-        """Sends DTMF on a live call, for example to a phone menu.
+        """Send DTMF.
 
-        The agent's speech pauses while the tones are sent.
+        Presses keys on a live call, for example in a phone menu. The agent's speech pauses while the tones are sent.
         """
         return self._model(Request("POST", path("/v1/calls/{}/dtmf", id), body=body), models.Call)
 
     def transfer(self, id: str, /, **body: Unpack[params.TransferCall]) -> models.Call:
-        """Transfers the caller without an announcement (a cold transfer).
+        """Transfer a call.
 
-        The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with
-        `end_reason` `transferred`. Otherwise the agent takes the caller back.
+        Transfers the caller without an announcement (cold transfer). The agent stops speaking and the carrier transfers the call. Once
+        the number answers, the call ends as `completed` with `end_reason` `transferred`. Otherwise the agent takes the caller back.
         """
         return self._model(Request("POST", path("/v1/calls/{}/transfer", id), body=body), models.Call)
 
     def listen(self, id: str, /) -> models.ListenAddress:
-        """Lets somebody listen to a live call, both sides.
+        """Listen to a call.
 
-        The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a
-        time, caller left, agent right, until the call ends or the key or session that asked stops working, as it does for a person who
-        becomes a viewer. It must reach the node that runs the call. A listener who is too slow misses audio; the call never waits.
+        Streams both sides of a live call. The WebSocket sends `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the
+        call), then 20 ms of 16-bit PCM at a time, caller left, agent right. It closes when the call ends, the key or session stops
+        working, or the person becomes a viewer. Connect to the node that runs the call. Slow listeners miss audio.
         """
         return self._model(Request("POST", path("/v1/calls/{}/listen", id), repeatable=True), models.ListenAddress)
 
     def events(self, id: str, /) -> models.CallEvents:
-        """Returns the call's events.
+        """List a call's events.
 
-        With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/events/stream`.
+        `Accept: text/event-stream` streams, as `/stream` does.
         """
         return self._model(Request("GET", path("/v1/calls/{}/events", id)), models.CallEvents)
 
     def stream_events(self, id: str, /, *, last_event_id: str | None = None) -> Generator[models.CallEvent, None, None]:
-        """Streams the call's events until the call has ended.
+        """Stream a call's events.
 
         Follows them across reconnects. Ends with the call.
 
-        A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32 streams
-        per node; sessions and event tokens have 24 of them, one person or token 8. Further ones get 429.
+        Ends with the call, or when the key stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET
+        /v1/events/stream`.
         """
         return self._stream(
             Request("GET", path("/v1/calls/{}/events/stream", id)), streams.call_event, ("call.completed", "call.failed"), last_event_id
         )
 
     def transcript(self, id: str, /) -> models.Transcript:
-        """Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
+        """Get a transcript.
 
-        With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/transcript/stream`.
+        Returns what was said, up to now for a live call. Agent lines contain only what the caller heard. `Accept: text/event-stream`
+        streams, as `/stream` does.
         """
         return self._model(Request("GET", path("/v1/calls/{}/transcript", id)), models.Transcript)
 
     def stream_transcript(self, id: str, /, *, last_event_id: str | None = None) -> Generator[streams.TranscriptEvent, None, None]:
-        """Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
+        """Stream a transcript.
 
         Follows them across reconnects. Ends with the call.
 
-        A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have
-        32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
+        Sends lines and tool calls as they are written, then `end` with the call's status. Also ends when the key or session stops working
+        or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
         """
         return self._stream(Request("GET", path("/v1/calls/{}/transcript/stream", id)), streams.transcript_event, ("end",), last_event_id)
 
     def decisions(self, id: str, /) -> models.CallDecisions:
-        """Returns what was decided about turns in an ended call, and by which evidence. Empty for a live call, and with a speech-to-speech
-        model, which takes turns itself.
+        """List turn-taking decisions.
+
+        Lists those of an ended call; there are none for live calls and speech-to-speech models.
         """
         return self._model(Request("GET", path("/v1/calls/{}/decisions", id)), models.CallDecisions)
 
     def list_deliveries(self, id: str, /, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.CallDelivery]:
-        """Lists the deliveries of a call's events to all endpoints, newest first, each with its attempts."""
+        """List a call's deliveries.
+
+        Lists webhook deliveries of its events, newest first, with their attempts.
+        """
         return self._pages(
             Request("GET", path("/v1/calls/{}/deliveries", id), query={"limit": limit, "cursor": cursor}), models.CallDelivery
         )
 
     def recording(self, id: str, /, *, range: str | None = None) -> bytes:
-        """Returns the recording: a stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
+        """Download a recording.
 
-        Supports one byte range (RFC 9110 section 14); several return the whole file. `If-Range` takes the `ETag`.
+        The recording is a stereo WAV, 8 or 16 kHz like the call, caller left, agent right. Supports one byte range; several return the
+        whole file. `If-Range` takes the `ETag`.
         """
         return (self._send(Request("GET", path("/v1/calls/{}/recording", id), headers=given(Range=range, Accept="audio/wav")))).content
 
 
 class Connections(Resource):
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.Connection]:
-        """Lists the tenant's connections, newest first."""
+        """List connections.
+
+        The newest come first.
+        """
         return self._pages(Request("GET", "/v1/connections", query={"limit": limit, "cursor": cursor}), models.Connection)
 
     def create(self, **body: Unpack[params.CreateConnection]) -> models.Connection:
-        """Creates a connection."""
+        """Create a connection.
+
+        Credentials are stored encrypted and never returned in full.
+        """
         return self._model(Request("POST", "/v1/connections", body=body), models.Connection)
 
     def get(self, id: str, /) -> models.Connection:
-        """Returns a connection."""
+        """Get a connection.
+
+        Returns only the last characters of credentials.
+        """
         return self._model(Request("GET", path("/v1/connections/{}", id)), models.Connection)
 
     def update(self, id: str, /, **body: Unpack[params.UpdateConnection]) -> models.Connection:
-        """Updates a connection. Its provider cannot change. A patch that changes nothing leaves `updated_at`.
+        """Update a connection.
 
-        A change of the origin of `settings.base_url`, or of `settings.space` or `settings.host`, requires all credentials again in the
-        same request: stored credentials are not sent to a new address.
+        The provider cannot change. Changing `settings.space`, `settings.host` or the origin of `settings.base_url` requires all
+        credentials in the same request. If nothing changes, `updated_at` stays the same.
         """
         return self._model(Request("PATCH", path("/v1/connections/{}", id), body=body), models.Connection)
 
     def delete(self, id: str, /) -> None:
-        """Deletes an unused connection."""
+        """Delete a connection.
+
+        No agent or number may use it.
+        """
         self._send(Request("DELETE", path("/v1/connections/{}", id)))
 
     def test(self, id: str, /) -> models.ConnectionTest:
-        """Tests a connection against the real service, without placing a call.
+        """Test a connection.
 
-        A carrier checks the credentials; a language model responds with a word, speech-to-text transcribes one, text-to-speech speaks
-        one. That may cost a fraction of a cent, and takes at most 15 seconds. A failed check is not an error of this request. A tenant
-        tests one connection at a time per node, others get 429. A node runs eight tests at once; others wait and get 503 after 15
-        seconds.
+        Tests it against the provider, without placing a call. Checks a carrier's credentials; has a language model, speech-to-text or
+        text-to-speech process one word, which can cost a fraction of a cent. Takes up to 15 seconds. A failed check still returns 200.
+        Limits: one test at a time per tenant and node (429); eight per node, others wait up to 15 seconds (503).
         """
         return self._model(Request("POST", path("/v1/connections/{}/test", id), repeatable=True), models.ConnectionTest)
 
     def voices(self, id: str, /) -> models.VoiceList:
-        """Lists the voices of a connection's text to speech.
+        """List a connection's voices.
 
-        ElevenLabs and Cartesia list the voices of the account. Lists for OpenAI and Deepgram are Switchhook's, and not `complete`; other
-        servers with OpenAI's API have the connection's own voice only. A connection without text to speech gets 422, a viewer's session
-        403. A provider's list is kept for five minutes, a failure for 15 seconds, until the connection is changed.
+        ElevenLabs and Cartesia return the account's voices; OpenAI and Deepgram a built-in list, not `complete`; other OpenAI-compatible
+        servers only the connection's voice. Returns 422 without text-to-speech, 403 for viewers. Cached for five minutes (failures 15
+        seconds) or until the connection changes.
         """
         return self._model(Request("GET", path("/v1/connections/{}/voices", id)), models.VoiceList)
 
     def sample_voice(self, id: str, voice: str, /, **body: Unpack[params.CreateVoiceSample]) -> bytes:
-        """Returns a short sample of a voice, as callers hear it: a mono WAV.
+        """Sample a voice.
 
-        The provider charges it like any speech. Samples take part in the limits of connection tests: a tenant has one at a time per node.
+        Returns a few words as callers hear them, as mono WAV. The provider charges for it. Shares the limit of connection tests: one at a
+        time per tenant and node.
         """
         return (self._send(Request("POST", path("/v1/connections/{}/voices/{}/sample", id, voice), body=body))).content
 
     def local_voices(self) -> models.VoiceList:
-        """Lists the voices of agents without a `tts.connection_id`."""
+        """List local voices.
+
+        Lists the voices for agents without a `tts.connection_id`.
+        """
         return self._model(Request("GET", "/v1/connections/local/voices"), models.VoiceList)
 
     def sample_local_voice(self, voice: str, /, **body: Unpack[params.CreateVoiceSample]) -> bytes:
-        """Returns a short sample of a local voice, as callers hear it: a mono WAV."""
+        """Sample a local voice.
+
+        Returns a few words as callers hear them, as mono WAV.
+        """
         return (self._send(Request("POST", path("/v1/connections/local/voices/{}/sample", voice), body=body, repeatable=True))).content
 
 
 class Events(Resource):
     def create_token(self) -> models.EventToken:
-        """Creates a token for event streams, good for ten minutes.
+        """Create an event token.
 
-        It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=`, each also with `/stream`
-        before the `?`, and nothing else, also from pages of other origins. It stops working with the key or session that asked, and when
-        the person becomes a viewer.
+        The token is valid for ten minutes. It opens only `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and
+        `/v1/calls/{id}/transcript?token=`, also with `/stream` before the `?`, from any origin. It ends with the key or session that
+        created it, and when the person becomes a viewer.
         """
         return self._model(Request("POST", "/v1/event-tokens", repeatable=True), models.EventToken)
 
-    def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.TenantEvent]:
-        """Lists the events of all calls, newest first.
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.CallEvent]:
+        """List events.
 
-        With `Accept: text/event-stream`, this is `GET /v1/events/stream`.
+        Lists those of all calls, newest first. `Accept: text/event-stream` streams, as `/stream` does.
         """
-        return self._pages(Request("GET", "/v1/events", query={"limit": limit, "cursor": cursor}), models.TenantEvent)
+        return self._pages(Request("GET", "/v1/events", query={"limit": limit, "cursor": cursor}), models.CallEvent)
 
-    def stream(self, *, last_event_id: str | None = None) -> Generator[models.TenantEvent, None, None]:
-        """Streams the events of all calls as they happen.
+    def stream(self, *, last_event_id: str | None = None) -> Generator[models.CallEvent, None, None]:
+        """Stream events.
 
         Follows them across reconnects. Never ends by itself.
 
-        A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-        first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, the service stops, or the client
-        reads too slowly. A tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
+        Sends those of all calls as they happen. Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can
+        repeat around a reconnect and in the first seconds. Ends when the key or session stops working, the service stops, or the client
+        reads too slowly. Limits per node: 32 streams per tenant, 24 of them for sessions and event tokens, 8 per person or token; more
+        get 429.
         """
-        return self._stream(Request("GET", "/v1/events/stream"), streams.tenant_event, (), last_event_id)
+        return self._stream(Request("GET", "/v1/events/stream"), streams.call_event, (), last_event_id)
 
 
 class Numbers(Resource):
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.PhoneNumber]:
-        """Lists the tenant's numbers, newest first."""
+        """List numbers.
+
+        The newest come first.
+        """
         return self._pages(Request("GET", "/v1/numbers", query={"limit": limit, "cursor": cursor}), models.PhoneNumber)
 
     def create(self, **body: Unpack[params.CreateNumber]) -> models.PhoneNumber:
-        """Adds a number."""
+        """Add a number.
+
+        The number belongs to a carrier connection.
+        """
         return self._model(Request("POST", "/v1/numbers", body=body), models.PhoneNumber)
 
     def get(self, id: str, /) -> models.PhoneNumber:
-        """Returns a number."""
+        """Get a number.
+
+        Returns the number with the agent that answers it.
+        """
         return self._model(Request("GET", path("/v1/numbers/{}", id)), models.PhoneNumber)
 
     def update(self, id: str, /, **body: Unpack[params.UpdateNumber]) -> models.PhoneNumber:
-        """Updates a number."""
+        """Update a number.
+
+        Changes apply from the next call on.
+        """
         return self._model(Request("PATCH", path("/v1/numbers/{}", id), body=body), models.PhoneNumber)
 
     def delete(self, id: str, /) -> None:
-        """Deletes a number. Existing calls continue."""
+        """Delete a number.
+
+        Existing calls continue.
+        """
         self._send(Request("DELETE", path("/v1/numbers/{}", id)))
 
 
 class People(Resource):
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.Person]:
-        """Lists the tenant's people, newest first, including invited ones."""
+        """List people.
+
+        The newest come first, including invited ones.
+        """
         return self._pages(Request("GET", "/v1/people", query={"limit": limit, "cursor": cursor}), models.Person)
 
     def invite(self, **body: Unpack[params.InvitePerson]) -> models.InvitedPerson:
-        """Invites a person.
+        """Invite a person.
 
-        Only this response contains the link, which is good for seven days and one acceptance. Send it to the person, who signs in with
-        this address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link. A
-        tenant has at most 100 open invitations, and makes at most 20 in an hour.
+        Only this response contains the link, valid for seven days and one acceptance. The person signs in with this address, verified by
+        the identity provider, to accept or decline. A new invitation revokes the earlier link. Limits per tenant: 100 open invitations,
+        20 new ones an hour.
         """
         return self._model(Request("POST", "/v1/people", body=body), models.InvitedPerson)
 
     def get(self, id: str, /) -> models.Person:
-        """Returns a person."""
+        """Get a person.
+
+        Returns a member or an open invitation.
+        """
         return self._model(Request("GET", path("/v1/people/{}", id)), models.Person)
 
     def update(self, id: str, /, **body: Unpack[params.UpdatePerson]) -> models.Person:
-        """Changes a person's role. It takes effect with the person's next request."""
+        """Change a person's role.
+
+        The role applies from their next request on.
+        """
         return self._model(Request("PATCH", path("/v1/people/{}", id), body=body), models.Person)
 
     def remove(self, id: str, /) -> None:
-        """Removes a person from the tenant; their sessions in it end at once. Removing an invited person ends the invitation's link."""
+        """Remove a person.
+
+        Their sessions in the tenant end at once; an invitation is revoked.
+        """
         self._send(Request("DELETE", path("/v1/people/{}", id)))
 
 
 class Simulator(Resource):
     def call(self, **body: Unpack[params.SimulateCall]) -> models.Call:
-        """Calls one of the tenant's numbers from the simulated phone network. The call counts towards the concurrent call limit."""
+        """Simulate an inbound call.
+
+        Calls one of the tenant's numbers from the simulated network. Counts towards the concurrent call limit.
+        """
         return self._model(Request("POST", "/v1/simulator/inbound", body=body), models.Call)
 
 
@@ -394,12 +485,12 @@ class Statistics(Resource):
         before: datetime | str | None = None,
         agent_id: str | None = None,
     ) -> models.Statistics:
-        """Returns what the ended calls of a time span came to, by hour or day.
+        """Get call statistics.
 
-        A call counts in the interval in which it ended. At most 31 days by hour, 366 by day.
+        Returns figures of ended calls by hour or day. Calls count when they end. At most 31 days by hour, 366 by day.
 
-        interval: The length of a bucket.
-        after: Ended at or after this time, rounded down to a whole interval (UTC). Default: 24 hours before `before`, with `day` 30 days.
+        interval: Bucket length.
+        after: Ended at or after this time, rounded down to the interval (UTC). Default: 24 hours before `before`; with `day`, 30 days.
         before: Ended before this time, rounded up. Default: now.
         agent_id: Of this agent only.
         """
@@ -411,11 +502,11 @@ class Statistics(Resource):
 
 class Usage(Resource):
     def get(self, *, after: datetime | str | None = None, before: datetime | str | None = None) -> models.Usage:
-        """Returns calls, minutes and cost per day, by agent and by connection.
+        """Get usage.
 
-        A call counts on the day on which it ended. At most 366 days.
+        Returns calls, minutes and cost per day, by agent and by connection. Calls count on the day they end. At most 366 days.
 
-        after: Ended at or after this time, rounded down to a whole day (UTC). Default: 30 days before `before`.
+        after: Ended at or after this time, rounded down to a day (UTC). Default: 30 days before `before`.
         before: Ended before this time, rounded up. Default: now.
         """
         return self._model(Request("GET", "/v1/usage", query={"after": after, "before": before}), models.Usage)
@@ -423,40 +514,56 @@ class Usage(Resource):
 
 class Attention(Resource):
     def get(self) -> models.Attention:
-        """Returns what needs attention: connections that are refused, endpoints that fail, limits that are near, numbers that nobody
-        answers.
+        """Get what needs attention.
+
+        Lists refused connections, failing endpoints, limits nearly reached and unanswered numbers.
         """
         return self._model(Request("GET", "/v1/attention"), models.Attention)
 
 
 class Tenant(Resource):
     def get(self) -> models.Tenant:
-        """Returns the key's tenant with its limits and their use."""
+        """Get the tenant.
+
+        Returns the key's tenant with its limits and their use.
+        """
         return self._model(Request("GET", "/v1/tenant"), models.Tenant)
 
 
 class Webhooks(Resource):
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.Webhook]:
-        """Lists the tenant's webhook endpoints, newest first."""
+        """List webhooks.
+
+        The newest come first.
+        """
         return self._pages(Request("GET", "/v1/webhooks", query={"limit": limit, "cursor": cursor}), models.Webhook)
 
     def create(self, **body: Unpack[params.CreateWebhook]) -> models.WebhookWithSecret:
-        """Registers a webhook endpoint.
+        """Create a webhook.
 
-        Only this response contains the signing secret. A tenant has at most 20 endpoints, unless the operator sets another limit.
+        Only this response contains the signing secret. At most 20 endpoints per tenant, unless the operator changes it.
         """
         return self._model(Request("POST", "/v1/webhooks", body=body), models.WebhookWithSecret)
 
     def get(self, id: str, /) -> models.Webhook:
-        """Returns a webhook endpoint without its secret."""
+        """Get a webhook.
+
+        The secret is not included.
+        """
         return self._model(Request("GET", path("/v1/webhooks/{}", id)), models.Webhook)
 
     def update(self, id: str, /, **body: Unpack[params.UpdateWebhook]) -> models.Webhook:
-        """Updates a webhook endpoint. Pending deliveries go to the new URL; disabling the endpoint cancels them."""
+        """Update a webhook.
+
+        Pending deliveries go to the new URL; disabling the endpoint cancels them.
+        """
         return self._model(Request("PATCH", path("/v1/webhooks/{}", id), body=body), models.Webhook)
 
     def delete(self, id: str, /) -> None:
-        """Deletes a webhook endpoint and its deliveries. An attempt in flight may still arrive."""
+        """Delete a webhook.
+
+        Its deliveries are deleted too; an attempt in flight may still arrive.
+        """
         self._send(Request("DELETE", path("/v1/webhooks/{}", id)))
 
     def list_deliveries(
@@ -470,7 +577,9 @@ class Webhooks(Resource):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Pages[models.WebhookDelivery]:
-        """Lists an endpoint's deliveries, newest first.
+        """List a webhook's deliveries.
+
+        The newest come first.
 
         state: State of the delivery.
         event: Event of the delivery.
@@ -486,24 +595,30 @@ class Webhooks(Resource):
         )
 
     def get_delivery(self, id: str, delivery_id: str, /) -> models.WebhookDeliveryWithAttempts:
-        """Returns a delivery with every attempt."""
+        """Get a delivery.
+
+        Returns the delivery with every attempt.
+        """
         return self._model(Request("GET", path("/v1/webhooks/{}/deliveries/{}", id, delivery_id)), models.WebhookDeliveryWithAttempts)
 
     def redeliver(self, id: str, delivery_id: str, /) -> models.WebhookDelivery:
-        """Redelivers now.
+        """Repeat a delivery.
 
-        A pending delivery is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled a new delivery
-        is created (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
+        Tries a pending delivery at once (200), as one of its 8 attempts. For a finished one, creates a delivery (201) with a new id, the
+        same `created` and `data`, and 8 attempts of its own.
         """
         return self._model(Request("POST", path("/v1/webhooks/{}/deliveries/{}/redeliver", id, delivery_id)), models.WebhookDelivery)
 
     def rotate_secret(self, id: str, /) -> models.WebhookWithSecret:
-        """Creates a new signing secret. Only this response contains it.
+        """Rotate a webhook's secret.
 
-        For 24 hours deliveries are also signed with the previous secret: `t=…,v1=<new>,v1=<old>`.
+        Only this response contains the new one. For 24 hours, the previous one also signs: `t=…,v1=<new>,v1=<old>`.
         """
         return self._model(Request("POST", path("/v1/webhooks/{}/rotate-secret", id)), models.WebhookWithSecret)
 
     def test(self, id: str, /) -> models.WebhookDelivery:
-        """Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other event."""
+        """Test a webhook.
+
+        Sends `webhook.test`, whatever the endpoint's filter. Retried like any other event.
+        """
         return self._model(Request("POST", path("/v1/webhooks/{}/test", id)), models.WebhookDelivery)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ._model import Model
 from ._sse import ServerEvent
-from .models import CallEvent, TenantEvent, ToolCall, TranscriptLine
+from .models import CallEvent, ToolCall, TranscriptLine
 
 
 class EventData(Model):
@@ -70,10 +70,6 @@ class TranscriptEvent:
 
 def call_event(event: ServerEvent) -> CallEvent:
     return CallEvent.model_validate(event.json())
-
-
-def tenant_event(event: ServerEvent) -> TenantEvent:
-    return TenantEvent.model_validate(event.json())
 
 
 def transcript_event(event: ServerEvent) -> TranscriptEvent:

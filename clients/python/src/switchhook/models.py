@@ -22,52 +22,51 @@ class Agent(Model):
     """
     answering_machine: AnsweringMachine
     """
-    How to handle answering machines.
+    Answering machine handling.
     """
     dtmf: Dtmf
     """
-    How to handle DTMF from the caller.
+    DTMF from the caller.
     """
     greeting: Greeting
     """
-    How the conversation starts.
+    Start of the conversation.
     """
     instructions: str
     """
-    System prompt of the language model; `{{variable}}` is replaced by the call's variables.
+    System prompt; `{{variable}}` is replaced.
     """
     interruption: Interruption
     """
-    What happens when the caller interrupts.
+    Caller interruptions.
     """
     language: str
     """
-    BCP 47 tag of the spoken language.
+    Spoken language (BCP 47).
     """
     limits: AgentLimits
     """
-    Maximum ring time and duration of a call.
+    Call time limits.
     """
     llm: LlmChoice | None
     """
-    Language model; the scripted dialogue if absent.
+    Language model; a demo script if absent.
     """
     privacy: Privacy
     """
-    Redaction and retention of a call's words.
+    Redaction and retention.
     """
     realtime: RealtimeChoice | None
     """
-    A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then only analyses the call, and `tts` only bridges
-    waits.
+    Speech-to-speech model in place of `stt`, `llm` and `tts`; `llm` then only analyses the call, `tts` only bridges waits.
     """
     recording: Recording
     """
-    Whether calls are recorded.
+    Call recording.
     """
     silence: Silence
     """
-    What happens when the caller is silent.
+    Caller silence.
     """
     stt: SttChoice | None
     """
@@ -75,7 +74,7 @@ class Agent(Model):
     """
     tools: list[Tool]
     """
-    Tools that the model can call.
+    Tools for the model.
     """
     tts: TtsChoice | None
     """
@@ -83,19 +82,19 @@ class Agent(Model):
     """
     turn_taking: TurnTaking
     """
-    When a caller's turn ends.
+    End-of-turn detection.
     """
     variables: dict[str, AgentVariable]
     """
-    Variables that calls can or must set; at most 50, and 16 KiB of JSON.
+    Variables that calls can or must set; at most 16 KiB of JSON.
     """
     created_at: AwareDatetime
     """
-    When it was created.
+    Creation time.
     """
     id: str
     """
-    Its id.
+    Unique id.
     """
     name: str
     """
@@ -104,33 +103,33 @@ class Agent(Model):
     traffic: list[TrafficItem] | None
     updated_at: AwareDatetime
     """
-    When it was last changed.
+    Time of the last change.
     """
     version: int
     """
-    Increases with each change but those of `traffic`; a call keeps the version it was placed with.
+    Increases with each change except to `traffic`; calls keep their version.
     """
     warnings: list[str] = []
 
 
 class AgentLimits(Model):
     """
-    Maximum ring time and duration of a call.
+    Call time limits.
     """
 
     max_duration_seconds: int
     """
-    Maximum duration of the conversation, in seconds, 10 to 14400.
+    Maximum duration of the conversation.
     """
     ring_timeout_seconds: int
     """
-    Ring timeout, in seconds, 5 to 120.
+    Ring timeout.
     """
 
 
 class AgentVariable(Model):
     """
-    A variable of a call, used as `{{name}}` in texts.
+    A call variable, used as `{{name}}`.
     """
 
     default: str | None
@@ -150,7 +149,7 @@ class AgentVersion(Model):
 
     changed: list[str]
     """
-    The fields that differ from the version before; a list counts as one field.
+    Fields that differ from the previous version; a list counts as one.
     """
     created_at: AwareDatetime
     """
@@ -162,7 +161,7 @@ class AgentVersion(Model):
     """
     version: int
     """
-    Its number.
+    Number.
     """
 
 
@@ -173,23 +172,22 @@ class AnalysisSettings(Model):
 
     schema_: dict[str, Any] | None = Field(..., alias="schema")
     """
-    JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
-    is no post-call analysis.
+    JSON Schema of `outcome`; without one, the provider picks the facts. Without schema and summary, there is no analysis.
     """
     summary: bool
     """
-    Whether the language model writes a summary.
+    Whether to write a summary.
     """
 
 
 class AnsweringMachine(Model):
     """
-    How to handle answering machines.
+    Answering machine handling.
     """
 
     message: str | None
     """
-    The message after the beep, for `leave_message`.
+    Message after the beep, for `leave_message`.
     """
     mode: Literal["off", "detect"] | str
     """
@@ -197,7 +195,7 @@ class AnsweringMachine(Model):
     """
     on_machine: Literal["hangup", "leave_message"] | str
     """
-    What to do when a machine answers.
+    Action when a machine answers.
     """
 
 
@@ -208,31 +206,31 @@ class ApiKey(Model):
 
     created_at: AwareDatetime
     """
-    When it was created.
+    Creation time.
     """
     expires_at: AwareDatetime | None
     """
-    When it expires; `null` means never.
+    `null` if it never expires.
     """
     id: str
     """
-    Its id, for example to revoke it.
+    Unique id.
     """
     last_used_at: AwareDatetime | None
     """
-    When it was last used; uses on other nodes appear after a few seconds.
+    Last use; uses on other nodes appear after a few seconds.
     """
     name: str | None
     """
-    Its label.
+    Label.
     """
     prefix: str
     """
-    Its public part.
+    Public part.
     """
     revoked_at: AwareDatetime | None
     """
-    When it was revoked; `null` if it is not.
+    `null` if not revoked.
     """
 
 
@@ -243,7 +241,7 @@ class Attention(Model):
 
     data: list[AttentionItem]
     """
-    The items, the worst first, at most 20 of a kind.
+    Worst first, at most 20 of a kind.
     """
 
 
@@ -254,15 +252,15 @@ class AttentionItem(Model):
 
     count: int | None
     """
-    How many calls were refused, or how many deliveries wait (up to 1000).
+    Refused calls, or waiting deliveries (up to 1000).
     """
     detail: str
     """
-    What is the matter, in a sentence.
+    The problem in one sentence.
     """
     kind: Literal["credentials_refused", "webhook_failing", "limit_near", "number_without_agent"] | str
     """
-    What is the matter.
+    Kind of problem.
     """
     limit: NearLimit | None
     """
@@ -270,22 +268,22 @@ class AttentionItem(Model):
     """
     since: AwareDatetime | None
     """
-    Since when, if that is known.
+    Start of the problem, if known.
     """
     subject: AttentionSubject
     """
-    What it is the matter with.
+    What it concerns.
     """
 
 
 class AttentionSubject(Model):
     """
-    What something is the matter with.
+    What a problem concerns.
     """
 
     id: str
     """
-    Its id.
+    Unique id.
     """
     name: str
     """
@@ -293,7 +291,7 @@ class AttentionSubject(Model):
     """
     type: Literal["connection", "webhook", "tenant", "number"] | str
     """
-    What it is.
+    Kind of resource.
     """
 
 
@@ -308,11 +306,11 @@ class Call(Model):
     """
     agent_version: int
     """
-    The agent's version when the call was placed.
+    Agent version when the call was placed.
     """
     analysis: CallAnalysis | None
     """
-    How post-call analysis went; `null` until the call has ended, and if there was no conversation.
+    Post-call analysis; `null` until the call ends, and without a conversation.
     """
     answered_at: AwareDatetime | None
     """
@@ -336,11 +334,11 @@ class Call(Model):
     """
     direction: Literal["inbound", "outbound", "web"] | str
     """
-    Its direction.
+    Direction.
     """
     duration_seconds: int
     """
-    Time from answer to end, in seconds.
+    Seconds from answer to end.
     """
     end_reason: (
         Literal["caller_hangup", "agent_hangup", "transferred", "api_hangup", "canceled", "voicemail", "silence", "max_duration", "drained"]
@@ -356,7 +354,7 @@ class Call(Model):
     """
     ended_by: Literal["caller", "agent", "api", "carrier", "system"] | str | None
     """
-    Who ended it.
+    Who ended the call.
     """
     error: str | None
     """
@@ -388,15 +386,15 @@ class Call(Model):
     """
     latency: CallLatency | None
     """
-    How long the caller waited for responses.
+    Response times.
     """
     metadata: dict[str, Any]
     """
-    The client's own data.
+    Your own data.
     """
     number_id: str | None
     """
-    The tenant's number, if it is one of its numbers.
+    The tenant's number, if any.
     """
     outcome: dict[str, Any] | None
     """
@@ -412,15 +410,15 @@ class Call(Model):
     """
     schedule_at: AwareDatetime | None
     """
-    When it will be dialled, as requested; until then the call is queued.
+    When to dial, as requested; queued until then.
     """
     status: Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
     """
-    Its status.
+    Status.
     """
     summary: str | None
     """
-    A summary of the conversation, in a sentence or two.
+    Summary of the conversation.
     """
     to: str
     """
@@ -428,11 +426,11 @@ class Call(Model):
     """
     turns: int
     """
-    Number of caller turns that the agent answered.
+    Caller turns that the agent answered.
     """
     usage: CallUsage | None
     """
-    Usage in the units that providers charge.
+    Usage in the providers' units.
     """
     variables: dict[str, str]
     """
@@ -440,27 +438,27 @@ class Call(Model):
     """
     web: WebPart | None = None
     """
-    Where the browser of a web call connects; in the response to its creation only.
+    Where the browser connects; only in the response that creates a web call.
     """
     id: str
     """
-    Its id.
+    Unique id.
     """
     warnings: list[str] = []
 
 
 class CallAnalysis(Model):
     """
-    How post-call analysis went.
+    Result of post-call analysis.
     """
 
     error: str | None
     """
-    Why not, if it failed.
+    Error, if it failed.
     """
     status: Literal["completed", "failed", "skipped"] | str
     """
-    Whether a language model analysed the conversation.
+    Whether the conversation was analysed.
     """
 
 
@@ -479,11 +477,11 @@ class CallCarrier(Model):
     """
     connection_id: str | None
     """
-    The connection of the call; none of a web call.
+    `null` for web calls.
     """
     provider: str
     """
-    Its provider.
+    Provider.
     """
     sip_code: int | None
     """
@@ -498,11 +496,11 @@ class CallCosts(Model):
 
     carrier_usd: float | None
     """
-    The carrier; nothing, since carriers bill on their own.
+    `null`: carriers bill separately.
     """
     llm_usd: float
     """
-    Language models, those of the analysis after the call included.
+    Language models, including post-call analysis.
     """
     realtime_usd: float
     """
@@ -525,7 +523,7 @@ class CallDecision(Model):
 
     at_ms: int
     """
-    When, in milliseconds since the start of the conversation, as in the transcript.
+    Milliseconds since the start of the conversation.
     """
     ended_by: Literal["silence", "stt", "keys"] | str | None
     """
@@ -533,7 +531,7 @@ class CallDecision(Model):
     """
     evidence: list[CallDecisionEvidence]
     """
-    What spoke for the end (positive weight) or against it.
+    Evidence for (positive weight) or against the end.
     """
     kind: (
         Literal[
@@ -549,41 +547,40 @@ class CallDecision(Model):
         | str
     )
     """
-    `turn_ended`: the caller has finished. `turn_reopened`: they continue, and the agent responds once to all of it. `interruption`,
-    `false_interruption`: they spoke over the agent, which stopped or continued. `backchannel`: words over the agent without a
-    response. `speculation`: the model is asked early; `speculation_discarded`: that request was discarded. `machine_ignored`: a
-    reported machine is a person.
+    `turn_ended`: the caller finished. `turn_reopened`: they went on; the agent responds once to all of it. `interruption`: they stopped the
+    agent. `false_interruption`: the agent went on. `backchannel`: words that need no response. `speculation`: early model request.
+    `speculation_discarded`: it was dropped. `machine_ignored`: the reported machine is a person.
     """
     probability: float | None
     """
-    How probable the end of the turn was, from 0 to 1.
+    Probability of the end of the turn, 0 to 1.
     """
     silence_ms: int | None
     """
-    How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
+    Caller silence so far; `null` if they spoke or it did not matter.
     """
     silence_needed_ms: int | None
     """
-    How much silence the evidence asked for, in milliseconds.
+    Silence that the evidence required.
     """
 
 
 class CallDecisionEvidence(Model):
     """
-    Something that speaks for or against the end of a turn.
+    Evidence about the end of a turn.
     """
 
     name: str
     """
-    Its kind.
+    Kind.
     """
     value: float
     """
-    How much of it there is: 1, or a share.
+    Amount: 1, or a share.
     """
     weight: float
     """
-    What 1 of it adds to the log odds of an end.
+    Log odds of an end per unit of `value`.
     """
 
 
@@ -594,13 +591,13 @@ class CallDecisions(Model):
 
     data: list[CallDecision]
     """
-    In the order in which they were made.
+    In the order they were made.
     """
 
 
 class CallDelivery(Model):
     """
-    A delivery of one of the call's events.
+    Delivery of one of the call's events.
     """
 
     attempts: int
@@ -613,7 +610,7 @@ class CallDelivery(Model):
     """
     created_at: AwareDatetime
     """
-    When it was created.
+    Creation time.
     """
     event: (
         Literal[
@@ -633,7 +630,7 @@ class CallDelivery(Model):
     """
     id: str
     """
-    Its id, also in the request body and the `X-Voice-Delivery` header.
+    Also in the request body and the `X-Voice-Delivery` header.
     """
     next_attempt_at: AwareDatetime | None
     """
@@ -641,15 +638,15 @@ class CallDelivery(Model):
     """
     state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
     """
-    Its state.
+    State.
     """
     attempt_log: list[WebhookDeliveryAttempt]
     """
-    Its attempts, oldest first.
+    Attempts, oldest first.
     """
     url: str
     """
-    Its present URL.
+    Current URL.
     """
     webhook_id: str
     """
@@ -659,24 +656,33 @@ class CallDelivery(Model):
 
 class CallEvent(Model):
     """
-    An event of a call, as the API returns it.
+    An event of a call.
     """
 
+    call_id: str
+    """
+    The call.
+    """
+    created: int
+    """
+    The same in Unix seconds, as in webhooks.
+    """
     created_at: AwareDatetime
     """
     When it happened.
     """
-    data: dict[str, Any]
-    event: (
-        Literal["call.queued", "call.dialing", "call.in_progress", "call.completed", "call.failed", "call.received", "carrier.hangup"] | str
-    )
+    id: str
     """
-    The kind of event.
+    The event's id; `id` in a webhook is the delivery's.
     """
     sequence: int
     """
-    Its number within the call, from 1.
+    Number within the call, from 1.
     """
+    data: dict[str, Any]
+    event: (
+        Literal["call.completed", "call.dialing", "call.failed", "call.in_progress", "call.queued", "call.received", "carrier.hangup"] | str
+    )
 
 
 class CallEvents(Model):
@@ -692,12 +698,12 @@ class CallEvents(Model):
 
 class CallLatency(Model):
     """
-    How long the caller waited, in whole milliseconds.
+    How long the caller waited.
     """
 
     after_turn_ms: LatencyPercentiles
     """
-    From the decision that the caller's turn is over to the first audio of the answer: model, voice and ourselves.
+    From the end-of-turn decision to the first audio of the answer.
     """
     greeting_ms: int | None
     """
@@ -711,24 +717,24 @@ class CallLatency(Model):
 
 class CallUsage(Model):
     """
-    Usage in the units that providers bill.
+    Usage in the providers' units.
     """
 
     audio_cached_tokens: int
     """
-    Of these, tokens that came from the provider's cache.
+    Of these, from the provider's cache.
     """
     audio_input_tokens: int
     """
-    Tokens of audio input of a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
+    Audio input tokens of a speech-to-speech model, including cached ones. Its text tokens count as `llm_*_tokens`.
     """
     audio_output_tokens: int
     """
-    Tokens of audio spoken by a speech-to-speech model.
+    Audio output tokens of a speech-to-speech model.
     """
     cost_usd: float
     """
-    Cost in US dollars, by the price table.
+    Cost by the price table.
     """
     costs: CallCosts
     """
@@ -736,27 +742,27 @@ class CallUsage(Model):
     """
     llm_cache_write_tokens: int
     """
-    Of these, tokens that were written to it.
+    Of these, written to the cache.
     """
     llm_cached_tokens: int
     """
-    Of these, tokens that came from the provider's cache.
+    Of these, from the provider's cache.
     """
     llm_estimated: bool
     """
-    Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
+    Whether some token counts are estimates.
     """
     llm_input_tokens: int
     """
-    Tokens read by the model, those from and for its cache included.
+    Input tokens, including those read from or written to the cache.
     """
     llm_output_tokens: int
     """
-    Tokens written by the model, its reasoning included.
+    Output tokens, including reasoning.
     """
     stt_audio_ms: int
     """
-    Audio transcribed, in milliseconds.
+    Audio transcribed.
     """
     tts_characters: int
     """
@@ -764,7 +770,7 @@ class CallUsage(Model):
     """
     unpriced: bool
     """
-    Whether some of it has no price in the table, so that the cost is not all.
+    Whether some usage has no price, so the cost is incomplete.
     """
 
 
@@ -775,7 +781,7 @@ class ConcurrentCalls(Model):
 
     in_use: int
     """
-    The current number.
+    Current number.
     """
     limit: int
     """
@@ -790,7 +796,7 @@ class Connection(Model):
 
     created_at: AwareDatetime
     """
-    When it was created.
+    Creation time.
     """
     credentials: dict[str, str]
     """
@@ -798,11 +804,11 @@ class Connection(Model):
     """
     id: str
     """
-    Its id.
+    Unique id.
     """
     kind: Literal["carrier", "stt", "llm", "tts", "realtime", "tool", "several"] | str
     """
-    Its kind.
+    Kind.
     """
     kinds: list[Literal["carrier", "stt", "llm", "tts", "realtime", "tool", "several"] | str]
     """
@@ -810,7 +816,7 @@ class Connection(Model):
     """
     limits: ConnectionLimits
     """
-    Its limits.
+    Limits.
     """
     name: str
     """
@@ -843,11 +849,11 @@ class Connection(Model):
     """
     settings: dict[str, Any]
     """
-    Settings that are not secret.
+    Settings without secrets.
     """
     updated_at: AwareDatetime
     """
-    When it was last changed.
+    Time of the last change.
     """
     warnings: list[str] = []
 
@@ -859,11 +865,11 @@ class ConnectionCheck(Model):
 
     detail: str
     """
-    What came of it, in a sentence.
+    Result in one sentence.
     """
     duration_ms: int
     """
-    How long it took.
+    Duration.
     """
     name: Literal["settings", "carrier", "language_model", "speech_to_text", "text_to_speech", "speech_to_speech", "service"] | str
     """
@@ -882,7 +888,7 @@ class ConnectionLimits(Model):
 
     max_concurrent: int | None
     """
-    Concurrent calls; `null` is no limit.
+    Concurrent calls; `null` for no limit.
     """
 
 
@@ -903,8 +909,8 @@ class ConnectionTest(Model):
 
 class DialPolicy(Model):
     """
-    Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
-    `allow` names them. The tenant's own numbers are always refused.
+    Numbers the tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers must be named in `allow`. The tenant's own
+    numbers are always refused.
     """
 
     allow: list[str]
@@ -913,7 +919,7 @@ class DialPolicy(Model):
     """
     cost_per_day_usd: float | None
     """
-    Cost of a day's calls (UTC) at which no further calls are placed; `null` is no cap.
+    Daily cost (UTC) at which no further calls are placed; `null` for no cap.
     """
     deny: list[str]
     """
@@ -921,19 +927,18 @@ class DialPolicy(Model):
     """
     per_number_per_day: int | None
     """
-    Calls and transfers to one number in 24 hours; `null` is no limit.
+    Calls and transfers to one number in 24 hours; `null` for no limit.
     """
 
 
 class Dtmf(Model):
     """
-    How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
-    length.
+    Collects the caller's keys into one input, up to the finish key, a pause or the maximum length.
     """
 
     digit_timeout_ms: int
     """
-    Pause after a key that ends the input, in milliseconds, 500 to 20000.
+    Pause after a key that ends the input.
     """
     enabled: bool
     """
@@ -941,36 +946,36 @@ class Dtmf(Model):
     """
     finish_on_key: str | None
     """
-    The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none.
+    Key that ends an input and is not part of it; `null` for none.
     """
     interrupt: bool
     """
-    Whether a key stops the agent's speech, if the caller may interrupt it.
+    Whether a key stops the agent, if the caller may interrupt.
     """
     max_digits: int
     """
-    Number of keys that ends the input, 1 to 64.
+    Number of keys that ends the input.
     """
 
 
 class EventToken(Model):
     """
-    What opens event streams.
+    A token for event streams.
     """
 
     expires_at: AwareDatetime
     """
-    Until when a stream can be opened with it. An open stream continues after that.
+    Open streams before this time; they continue after it.
     """
     token: str
     """
-    The token, to be sent as `?token=`. It gives access to the tenant's events and transcripts.
+    Send it as `?token=`. Gives access to the tenant's events and transcripts.
     """
 
 
 class Greeting(Model):
     """
-    The start of the conversation.
+    Start of the conversation.
     """
 
     interruptible: bool
@@ -989,7 +994,7 @@ class Greeting(Model):
 
 class Interruption(Model):
     """
-    What happens when the caller interrupts.
+    Caller interruptions.
     """
 
     backchannels: list[str]
@@ -1002,7 +1007,7 @@ class Interruption(Model):
     """
     min_speech_ms: int
     """
-    Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent.
+    Speech that interrupts; shorter noises only pause the agent.
     """
     min_words: int
     """
@@ -1012,32 +1017,32 @@ class Interruption(Model):
 
 class InvitedPerson(Model):
     """
-    An invited person with the link of the invitation.
+    An invited person and the link.
     """
 
     created_at: AwareDatetime
     """
-    When the person was invited, or made the tenant by the first sign-in.
+    When the person was invited, or created the tenant by signing in.
     """
     email: str | None
     """
-    The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
+    Invited address, or the one the identity provider verified; `null` if there is none.
     """
     expires_at: AwareDatetime | None
     """
-    When the invitation ends; `null` for a person who belongs to the tenant.
+    When the invitation expires; `null` if none is open.
     """
     id: str
     """
-    Its id.
+    Unique id.
     """
     last_seen_at: AwareDatetime | None
     """
-    When the person last used the dashboard, to the minute.
+    Last use of the dashboard, to the minute.
     """
     name: str | None
     """
-    The name, as the identity provider has it; `null` if the person is only invited.
+    Name at the identity provider; `null` while only invited.
     """
     role: Literal["owner", "member", "viewer"] | str
     """
@@ -1045,11 +1050,11 @@ class InvitedPerson(Model):
     """
     status: Literal["active", "invited"] | str
     """
-    `invited` until the person accepts the invitation.
+    `invited` until the invitation is accepted.
     """
     invitation_url: str
     """
-    The link by which the person accepts or declines. It is shown only this once.
+    Link to accept or decline. Shown only once.
     """
     warnings: list[str] = []
 
@@ -1061,66 +1066,66 @@ class LatencyPercentiles(Model):
 
     max: int | None
     """
-    The longest.
+    Maximum.
     """
     n: int
     """
-    How many were measured.
+    Number measured.
     """
     p50: int | None
     """
-    Half waited no longer.
+    Median.
     """
     p95: int | None
     """
-    95 of 100 waited no longer.
+    95th percentile.
     """
 
 
 class ListenAddress(Model):
     """
-    Where a live call is heard.
+    Where to listen to a live call.
     """
 
     expires_at: AwareDatetime
     """
-    Until when it can be opened.
+    Connect before this time.
     """
     url: str
     """
-    The address of a websocket, good for one connection. Whoever has it can listen.
+    WebSocket URL for one connection. Anyone who has it can listen.
     """
 
 
 class LlmChoice(Model):
     """
-    A language model and its settings.
+    A language model.
     """
 
     connection_id: str | None
     """
-    The connection; `null` is a demo script, which does not follow the instructions.
+    `null` for a demo script, which ignores the instructions.
     """
     fallbacks: list[ProviderFallback]
     """
-    Fallbacks, tried in order.
+    Tried in order.
     """
     hedge: bool
     """
-    Send a second request, to the next model or the same one, when the first has not started its response in its usual
-    time. The first response to start is spoken; both are charged.
+    Send a second request, to the next or the same model, if the first is slower than usual to respond. The response that starts first is
+    spoken; both are charged.
     """
     max_tokens: int | None
     """
-    Maximum length of a response, in tokens.
+    Maximum tokens per response.
     """
     model: str | None
     """
-    The provider's model name.
+    Model name.
     """
     temperature: float | None
     """
-    Sampling temperature, 0 to 2.
+    Sampling temperature.
     """
 
 
@@ -1131,7 +1136,7 @@ class MonthlyCalls(Model):
 
     limit: int | None
     """
-    The cap; `null` is no cap.
+    `null` for no cap.
     """
     resets_at: AwareDatetime
     """
@@ -1150,15 +1155,15 @@ class NearLimit(Model):
 
     limit: float
     """
-    What there is.
+    Limit.
     """
     name: Literal["concurrent_calls", "monthly_calls", "cost_per_day_usd"] | str
     """
-    Which one.
+    Limit name.
     """
     used: float
     """
-    What is used.
+    Usage.
     """
 
 
@@ -1169,27 +1174,27 @@ class NewApiKey(Model):
 
     created_at: AwareDatetime
     """
-    When it was created.
+    Creation time.
     """
     expires_at: AwareDatetime | None
     """
-    When it expires; `null` means never.
+    `null` if it never expires.
     """
     id: str
     """
-    Its id, for example to revoke it.
+    Unique id.
     """
     key: str
     """
-    The whole key. It is shown only this once.
+    The full key. Shown only once.
     """
     name: str | None
     """
-    Its label.
+    Label.
     """
     prefix: str
     """
-    Its public part.
+    Public part.
     """
     warnings: list[str] = []
 
@@ -1201,27 +1206,27 @@ class Person(Model):
 
     created_at: AwareDatetime
     """
-    When the person was invited, or made the tenant by the first sign-in.
+    When the person was invited, or created the tenant by signing in.
     """
     email: str | None
     """
-    The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
+    Invited address, or the one the identity provider verified; `null` if there is none.
     """
     expires_at: AwareDatetime | None
     """
-    When the invitation ends; `null` for a person who belongs to the tenant.
+    When the invitation expires; `null` if none is open.
     """
     id: str
     """
-    Its id.
+    Unique id.
     """
     last_seen_at: AwareDatetime | None
     """
-    When the person last used the dashboard, to the minute.
+    Last use of the dashboard, to the minute.
     """
     name: str | None
     """
-    The name, as the identity provider has it; `null` if the person is only invited.
+    Name at the identity provider; `null` while only invited.
     """
     role: Literal["owner", "member", "viewer"] | str
     """
@@ -1229,7 +1234,7 @@ class Person(Model):
     """
     status: Literal["active", "invited"] | str
     """
-    `invited` until the person accepts the invitation.
+    `invited` until the invitation is accepted.
     """
     warnings: list[str] = []
 
@@ -1241,24 +1246,23 @@ class PhoneNumber(Model):
 
     connection_id: str
     """
-    Its carrier connection.
+    Carrier connection.
     """
     created_at: AwareDatetime
     """
-    When it was created.
+    Creation time.
     """
     id: str
     """
-    Its id.
+    Unique id.
     """
     inbound_agent_id: str | None
     """
-    The agent that answers it; `null` rejects inbound calls.
+    Agent that answers; `null` rejects inbound calls.
     """
     inbound_url: str | None
     """
-    URL to which the carrier sends the number's calls; `null` if nothing needs to be configured. Requests to it also need
-    the carrier's signature.
+    URL to configure at the carrier; `null` if none is needed. It accepts only requests with the carrier's signature.
     """
     label: str | None
     """
@@ -1270,14 +1274,14 @@ class PhoneNumber(Model):
     """
     updated_at: AwareDatetime
     """
-    When it was last changed.
+    Time of the last change.
     """
     warnings: list[str] = []
 
 
 class Privacy(Model):
     """
-    Redaction and retention of a call's words.
+    Redaction and retention.
     """
 
     redact: list[Literal["card_numbers", "phone_numbers", "email_addresses", "digits", "dtmf"] | str]
@@ -1286,13 +1290,13 @@ class Privacy(Model):
     """
     retention_days: int | None
     """
-    Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
+    Days after the call until its words are deleted; `null` keeps them.
     """
 
 
 class ProviderFallback(Model):
     """
-    A provider to try when the previous one fails.
+    A fallback provider.
     """
 
     connection_id: str
@@ -1301,11 +1305,11 @@ class ProviderFallback(Model):
     """
     model: str | None
     """
-    The provider's model name.
+    Model name.
     """
     voice: str | None
     """
-    The provider's voice name, for text-to-speech.
+    Voice name, for text-to-speech.
     """
 
 
@@ -1316,17 +1320,17 @@ class RateLimit(Model):
 
     limit: int
     """
-    Requests allowed in any window. The `RateLimit` header of every response has the remaining number.
+    Requests per window. The `RateLimit` header has the remaining number.
     """
     window_seconds: int
     """
-    The length of the window.
+    Window length.
     """
 
 
 class RealtimeChoice(Model):
     """
-    A speech-to-speech model and its settings.
+    A speech-to-speech model.
     """
 
     connection_id: str
@@ -1335,21 +1339,21 @@ class RealtimeChoice(Model):
     """
     fallbacks: list[ProviderFallback]
     """
-    Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing.
+    Tried in order if the previous one is unreachable, keeps disconnecting or understands nothing.
     """
     model: str | None
     """
-    The provider's model name.
+    Model name.
     """
     voice: str | None
     """
-    The provider's voice name.
+    Voice name.
     """
 
 
 class Recording(Model):
     """
-    Whether calls are recorded.
+    Call recording.
     """
 
     enabled: bool
@@ -1369,19 +1373,19 @@ class ResponseStages(Model):
     """
     end_of_turn_ms: int
     """
-    The turn was judged to be over.
+    End-of-turn decision.
     """
     first_audio_ms: int | None
     """
-    The first audio was made.
+    First audio generated.
     """
     first_token_ms: int | None
     """
-    The model's first text; `null` for a speech-to-speech model. May be before `end_of_turn_ms` when the model was asked early.
+    First text from the model; `null` for speech-to-speech. Can precede `end_of_turn_ms` if the model was asked early.
     """
     heard_ms: int
     """
-    The first audio was heard.
+    First audio heard.
     """
 
 
@@ -1392,34 +1396,34 @@ class ResponseTimes(Model):
 
     n: int
     """
-    How many were measured.
+    Number measured.
     """
     p50: int | None
     """
-    Half of the responses took no longer.
+    Median.
     """
     p95: int | None
     """
-    95 of 100 took no longer.
+    95th percentile.
     """
 
 
 class Silence(Model):
     """
-    What happens when the caller is silent.
+    Caller silence.
     """
 
     hangup_after_seconds: int | None
     """
-    Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never.
+    Silence after which the agent hangs up; `null` for never.
     """
     max_reprompts: int
     """
-    Maximum number of reprompts, 0 to 10.
+    Maximum number of reprompts.
     """
     reprompt_after_seconds: int
     """
-    Silence after which the agent reprompts, in seconds, 2 to 600.
+    Silence after which the agent reprompts.
     """
 
 
@@ -1430,23 +1434,23 @@ class Statistics(Model):
 
     after: AwareDatetime
     """
-    The beginning of the first bucket.
+    Start of the first bucket.
     """
     before: AwareDatetime
     """
-    The end of the last bucket.
+    End of the last bucket.
     """
     buckets: list[StatisticsBucket]
     """
-    Every interval of the span, oldest first.
+    All intervals, oldest first.
     """
     interval: Literal["hour", "day"] | str
     """
-    The length of a bucket.
+    Bucket length.
     """
     totals: StatisticsFigures
     """
-    Their sum.
+    Totals.
     """
 
 
@@ -1457,7 +1461,7 @@ class StatisticsBucket(Model):
 
     cost_usd: float | None
     """
-    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    Cost by the price table; `null` if nothing used has a price.
     """
     minutes: float
     """
@@ -1465,27 +1469,27 @@ class StatisticsBucket(Model):
     """
     unpriced: bool
     """
-    Whether some of what they used has no price, so that they cost more.
+    Whether some usage has no price, so the cost is incomplete.
     """
     calls: int
     """
-    How many ended.
+    Calls that ended.
     """
     completed: int
     """
-    Those that ended normally.
+    Calls that ended normally.
     """
     failed: int
     """
-    Those that failed.
+    Calls that failed.
     """
     response_ms: ResponseTimes
     """
-    How long callers waited for responses.
+    Response times.
     """
     start: AwareDatetime
     """
-    Its beginning.
+    Start of the interval.
     """
 
 
@@ -1496,7 +1500,7 @@ class StatisticsFigures(Model):
 
     cost_usd: float | None
     """
-    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    Cost by the price table; `null` if nothing used has a price.
     """
     minutes: float
     """
@@ -1504,29 +1508,29 @@ class StatisticsFigures(Model):
     """
     unpriced: bool
     """
-    Whether some of what they used has no price, so that they cost more.
+    Whether some usage has no price, so the cost is incomplete.
     """
     calls: int
     """
-    How many ended.
+    Calls that ended.
     """
     completed: int
     """
-    Those that ended normally.
+    Calls that ended normally.
     """
     failed: int
     """
-    Those that failed.
+    Calls that failed.
     """
     response_ms: ResponseTimes
     """
-    How long callers waited for responses.
+    Response times.
     """
 
 
 class Stored(Model):
     """
-    What a tenant stores; the operator sets the limits. Beyond one, a request is 422.
+    Stored resources. The operator sets the limits; requests beyond one get 422.
     """
 
     agent_bytes: StoredAmount
@@ -1561,12 +1565,12 @@ class Stored(Model):
 
 class StoredAmount(Model):
     """
-    An amount of something that is stored.
+    A stored amount.
     """
 
     in_use: int
     """
-    What is there. It can be more than a limit that was set later.
+    Current amount; can exceed a limit set later.
     """
     limit: int
     """
@@ -1576,24 +1580,24 @@ class StoredAmount(Model):
 
 class SttChoice(Model):
     """
-    A speech-to-text provider and its settings.
+    A speech-to-text provider.
     """
 
     connection_id: str | None
     """
-    The connection; `null` is local speech-to-text.
+    `null` for local speech-to-text.
     """
     fallbacks: list[ProviderFallback]
     """
-    Fallbacks, tried in order.
+    Tried in order.
     """
     keyterms: list[str]
     """
-    Words that speech-to-text should expect.
+    Words to expect.
     """
     model: str | None
     """
-    The provider's model name.
+    Model name.
     """
 
 
@@ -1608,15 +1612,15 @@ class Tenant(Model):
     """
     created_at: AwareDatetime
     """
-    When it was created.
+    Creation time.
     """
     dial_policy: DialPolicy
     """
-    Which numbers it can call.
+    Numbers the tenant can call.
     """
     id: str
     """
-    Its id.
+    Unique id.
     """
     monthly_calls: MonthlyCalls
     """
@@ -1632,94 +1636,56 @@ class Tenant(Model):
     """
     stored: Stored
     """
-    What it stores.
-    """
-
-
-class TenantEvent(Model):
-    """
-    An event of any call of a tenant, as the API returns it.
-    """
-
-    created_at: AwareDatetime
-    """
-    When it happened.
-    """
-    data: dict[str, Any]
-    event: (
-        Literal["call.queued", "call.dialing", "call.in_progress", "call.completed", "call.failed", "call.received", "carrier.hangup"] | str
-    )
-    """
-    The kind of event.
-    """
-    sequence: int
-    """
-    Its number within the call, from 1.
-    """
-    call_id: str
-    """
-    The call.
-    """
-    id: str
-    """
-    Its id.
+    Stored resources.
     """
 
 
 class Tool(Model):
     """
-    A tool that the model can call. Its `type` decides which fields apply.
+    A tool for the model.
     """
 
-    connection_id: str | None
+    description: str | None = None
     """
-    For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
+    When the model should use it.
     """
-    description: str | None
+    type: Literal["end_call", "http", "mcp", "send_dtmf", "transfer"] | str
+    connection_id: str | None = None
     """
-    Tells the model when to use it. Tools of an `mcp` server have their own descriptions.
+    An `http` connection whose credentials are sent as headers.
     """
-    destinations: list[TransferDestination] = Field([], validate_default=True)
+    filler: str | None = None
     """
-    For `transfer`: the possible targets.
-    """
-    filler: str | None
-    """
-    For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
+    Spoken while the tool runs, unless the model already spoke.
     """
     headers: dict[str, str] | None = None
     """
-    For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
-    them; keep secrets in a connection.
+    Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection.
     """
-    method: Literal["GET", "POST"] | str | None
+    method: Literal["GET", "POST"] | str | None = None
     """
-    For `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
+    `POST`, the default, sends arguments as JSON, `GET` as query parameters.
     """
-    name: str | None
+    name: str | str | None = None
+    parameters: dict[str, Any] | None = None
     """
-    For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
-    defaults to the server's host.
+    JSON Schema of the arguments, of type `object`; none if absent.
     """
-    parameters: dict[str, Any] | None
+    timeout_seconds: int | None = None
     """
-    For `http`: JSON Schema of its arguments, an object; no arguments if absent.
+    Default 8.
     """
-    timeout_seconds: int | None
+    url: str | None = None
     """
-    For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
+    `{{variable}}` is replaced, percent-encoded.
     """
     tools: list[str] = []
     """
-    For `mcp`: names of the server's tools to use; all if empty.
+    Tools to use; all if empty.
     """
-    type: Literal["end_call", "http", "mcp", "transfer", "send_dtmf"] | str
+    destinations: list[TransferDestination] = Field([], validate_default=True)
     """
-    Its type.
-    """
-    url: str | None
-    """
-    For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
+    The targets.
     """
 
 
@@ -1734,7 +1700,7 @@ class ToolCall(Model):
     """
     duration_ms: int
     """
-    How long it took, in milliseconds.
+    Duration.
     """
     error: str | None
     """
@@ -1750,11 +1716,11 @@ class ToolCall(Model):
     """
     result: Any
     """
-    What the model was told; `null` if it was told nothing.
+    What the model was told; `null` if nothing.
     """
     start_ms: int
     """
-    When it began, in milliseconds since the start of the conversation.
+    Milliseconds since the start of the conversation.
     """
     status: Literal["succeeded", "failed"] | str
     """
@@ -1774,11 +1740,11 @@ class Transcript(Model):
 
     data: list[TranscriptLine]
     """
-    Lines in the order in which they were completed.
+    Lines, in the order they were completed.
     """
     tool_calls: list[ToolCall]
     """
-    Tools that the agent used, in the order in which they ended.
+    Tool calls, in the order they ended.
     """
 
 
@@ -1797,7 +1763,7 @@ class TranscriptLine(Model):
     """
     latency_ms: int | None
     """
-    Response latency in milliseconds; only on the first line of a response.
+    Response latency; only on the first line of a response.
     """
     role: Literal["caller", "agent"] | str
     """
@@ -1805,7 +1771,7 @@ class TranscriptLine(Model):
     """
     stages: ResponseStages | None
     """
-    When the response reached which stage; only where `latency_ms` is.
+    Set on the same lines as `latency_ms`.
     """
     start_ms: int
     """
@@ -1813,11 +1779,11 @@ class TranscriptLine(Model):
     """
     text: str
     """
-    The words; the agent's as far as they were heard.
+    Words; the agent's as far as they were heard.
     """
     turn: TranscriptTurn | None
     """
-    How the caller's turn ended; `null` while the call is live, for the agent's lines, and with a speech-to-speech model.
+    How the caller's turn ended; `null` for live calls, agent lines and speech-to-speech models.
     """
 
 
@@ -1828,7 +1794,7 @@ class TranscriptTurn(Model):
 
     because: list[TranscriptTurnWitness]
     """
-    What spoke for the end (positive weight) or against it; empty unless silence ended it.
+    Evidence for (positive weight) or against the end; empty unless silence ended it.
     """
     ended_by: Literal["silence", "stt", "keys"] | str
     """
@@ -1836,30 +1802,30 @@ class TranscriptTurn(Model):
     """
     speculations: int
     """
-    How often the model was asked before the turn was over.
+    Model requests before the turn was over.
     """
     waited_ms: int | None
     """
-    How long the caller was silent, in milliseconds; `null` if they spoke.
+    Caller silence; `null` if they spoke.
     """
 
 
 class TranscriptTurnWitness(Model):
     """
-    Something that speaks for or against the end of a turn.
+    Evidence about the end of a turn.
     """
 
     value: float
     """
-    How much of it there is: 1, or a share.
+    Amount: 1, or a share.
     """
     weight: float
     """
-    What 1 of it adds to the log odds of an end.
+    Log odds of an end per unit of `value`.
     """
     witness: str
     """
-    Its kind.
+    Kind.
     """
 
 
@@ -1870,67 +1836,67 @@ class TransferDestination(Model):
 
     name: str
     """
-    The name that the model uses.
+    Name for the model.
     """
     number: str
     """
-    A number in E.164 form, or a `sip:` URI.
+    E.164 number or `sip:` URI.
     """
 
 
 class TtsChoice(Model):
     """
-    A text-to-speech provider and its settings.
+    A text-to-speech provider.
     """
 
     connection_id: str | None
     """
-    The connection; `null` is local text-to-speech.
+    `null` for local text-to-speech.
     """
     fallbacks: list[ProviderFallback]
     """
-    Fallbacks, tried in order.
+    Tried in order.
     """
     model: str | None
     """
-    The provider's model name.
+    Model name.
     """
     speed: float | None
     """
-    Speaking rate, 0.5 to 2; 1 is the voice's normal rate.
+    Speaking rate; 1 is normal.
     """
     voice: str | None
     """
-    The provider's voice name.
+    Voice name.
     """
 
 
 class TurnTaking(Model):
     """
-    When a caller's turn ends.
+    End-of-turn detection.
     """
 
     eagerness: Literal["low", "normal", "high"] | str
     """
-    How soon the agent takes the turn: `low` waits half as long again, `high` a third less.
+    How soon the agent responds: `low` waits half as long again, `high` a third less.
     """
     max_silence_ms: int
     """
-    Silence that ends a turn in any case, in milliseconds, 200 to 10000.
+    Silence that always ends a turn.
     """
     min_silence_ms: int
     """
-    Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000.
+    Silence that ends a turn after a complete sentence.
     """
     speculative: bool
     """
-    Send the model request when the turn has probably ended, and discard the response if the caller continues.
+    Ask the model when the turn has probably ended; discard the response if the caller continues.
     """
 
 
 class UnplacedCall(Model):
     """
-    The call that a dry run would place: a call without id, since there is no such call.
+    The call that a dry run would place, without an id.
     """
 
     agent_id: str
@@ -1939,11 +1905,11 @@ class UnplacedCall(Model):
     """
     agent_version: int
     """
-    The agent's version when the call was placed.
+    Agent version when the call was placed.
     """
     analysis: CallAnalysis | None
     """
-    How post-call analysis went; `null` until the call has ended, and if there was no conversation.
+    Post-call analysis; `null` until the call ends, and without a conversation.
     """
     answered_at: AwareDatetime | None
     """
@@ -1967,11 +1933,11 @@ class UnplacedCall(Model):
     """
     direction: Literal["inbound", "outbound", "web"] | str
     """
-    Its direction.
+    Direction.
     """
     duration_seconds: int
     """
-    Time from answer to end, in seconds.
+    Seconds from answer to end.
     """
     end_reason: (
         Literal["caller_hangup", "agent_hangup", "transferred", "api_hangup", "canceled", "voicemail", "silence", "max_duration", "drained"]
@@ -1987,7 +1953,7 @@ class UnplacedCall(Model):
     """
     ended_by: Literal["caller", "agent", "api", "carrier", "system"] | str | None
     """
-    Who ended it.
+    Who ended the call.
     """
     error: str | None
     """
@@ -2019,15 +1985,15 @@ class UnplacedCall(Model):
     """
     latency: CallLatency | None
     """
-    How long the caller waited for responses.
+    Response times.
     """
     metadata: dict[str, Any]
     """
-    The client's own data.
+    Your own data.
     """
     number_id: str | None
     """
-    The tenant's number, if it is one of its numbers.
+    The tenant's number, if any.
     """
     outcome: dict[str, Any] | None
     """
@@ -2043,15 +2009,15 @@ class UnplacedCall(Model):
     """
     schedule_at: AwareDatetime | None
     """
-    When it will be dialled, as requested; until then the call is queued.
+    When to dial, as requested; queued until then.
     """
     status: Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
     """
-    Its status.
+    Status.
     """
     summary: str | None
     """
-    A summary of the conversation, in a sentence or two.
+    Summary of the conversation.
     """
     to: str
     """
@@ -2059,11 +2025,11 @@ class UnplacedCall(Model):
     """
     turns: int
     """
-    Number of caller turns that the agent answered.
+    Caller turns that the agent answered.
     """
     usage: CallUsage | None
     """
-    Usage in the units that providers charge.
+    Usage in the providers' units.
     """
     variables: dict[str, str]
     """
@@ -2071,7 +2037,7 @@ class UnplacedCall(Model):
     """
     web: WebPart | None = None
     """
-    Where the browser of a web call connects; in the response to its creation only.
+    Where the browser connects; only in the response that creates a web call.
     """
     warnings: list[str] = []
 
@@ -2083,27 +2049,27 @@ class Usage(Model):
 
     after: AwareDatetime
     """
-    The beginning of the first day.
+    Start of the first day.
     """
     agents: list[UsedByAgent]
     """
-    By agent, at most 100, the most minutes first.
+    By agent, most minutes first, at most 100.
     """
     before: AwareDatetime
     """
-    The end of the last day.
+    End of the last day.
     """
     connections: list[UsedByConnection]
     """
-    By connection of the carrier, at most 100, the most minutes first.
+    By carrier connection, most minutes first, at most 100.
     """
     days: list[UsedByDay]
     """
-    Every day, oldest first.
+    All days, oldest first.
     """
     totals: UsageFigures
     """
-    All of it.
+    Totals.
     """
 
 
@@ -2114,7 +2080,7 @@ class UsageFigures(Model):
 
     cost_usd: float | None
     """
-    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    Cost by the price table; `null` if nothing used has a price.
     """
     minutes: float
     """
@@ -2122,11 +2088,11 @@ class UsageFigures(Model):
     """
     unpriced: bool
     """
-    Whether some of what they used has no price, so that they cost more.
+    Whether some usage has no price, so the cost is incomplete.
     """
     calls: int
     """
-    How many calls ended.
+    Calls that ended.
     """
 
 
@@ -2137,7 +2103,7 @@ class UsedByAgent(Model):
 
     cost_usd: float | None
     """
-    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    Cost by the price table; `null` if nothing used has a price.
     """
     minutes: float
     """
@@ -2145,11 +2111,11 @@ class UsedByAgent(Model):
     """
     unpriced: bool
     """
-    Whether some of what they used has no price, so that they cost more.
+    Whether some usage has no price, so the cost is incomplete.
     """
     calls: int
     """
-    How many calls ended.
+    Calls that ended.
     """
     agent_id: str
     """
@@ -2157,11 +2123,11 @@ class UsedByAgent(Model):
     """
     name: str | None
     """
-    Its name; `null` if it was deleted.
+    `null` if deleted.
     """
     response_ms: ResponseTimes
     """
-    How long its callers waited for responses.
+    Response times.
     """
 
 
@@ -2172,7 +2138,7 @@ class UsedByConnection(Model):
 
     cost_usd: float | None
     """
-    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    Cost by the price table; `null` if nothing used has a price.
     """
     minutes: float
     """
@@ -2180,23 +2146,23 @@ class UsedByConnection(Model):
     """
     unpriced: bool
     """
-    Whether some of what they used has no price, so that they cost more.
+    Whether some usage has no price, so the cost is incomplete.
     """
     calls: int
     """
-    How many calls ended.
+    Calls that ended.
     """
     connection_id: str | None
     """
-    The connection; `null` for calls in the browser.
+    `null` for browser calls.
     """
     name: str | None
     """
-    Its name; `null` if it was deleted, and for calls in the browser.
+    `null` if deleted and for browser calls.
     """
     provider: str | None
     """
-    Its carrier, `web` for calls in the browser; `null` if it was deleted.
+    Carrier, `web` for browser calls; `null` if deleted.
     """
 
 
@@ -2207,7 +2173,7 @@ class UsedByDay(Model):
 
     cost_usd: float | None
     """
-    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    Cost by the price table; `null` if nothing used has a price.
     """
     minutes: float
     """
@@ -2215,15 +2181,15 @@ class UsedByDay(Model):
     """
     unpriced: bool
     """
-    Whether some of what they used has no price, so that they cost more.
+    Whether some usage has no price, so the cost is incomplete.
     """
     calls: int
     """
-    How many calls ended.
+    Calls that ended.
     """
     start: AwareDatetime
     """
-    Its beginning (UTC).
+    Start of the day (UTC).
     """
 
 
@@ -2234,15 +2200,15 @@ class Voice(Model):
 
     default: bool
     """
-    Whether agents that name no voice get it.
+    Whether it is the default voice.
     """
     description: str | None
     """
-    What the provider says of it.
+    The provider's description.
     """
     languages: list[str]
     """
-    The languages it is made for, as BCP 47 tags; none if it speaks any language of its model.
+    Languages as BCP 47 tags; empty if it speaks all languages of its model.
     """
     name: str
     """
@@ -2261,7 +2227,7 @@ class VoiceList(Model):
 
     complete: bool
     """
-    Whether there are no others.
+    Whether the list is complete.
     """
     data: list[Voice]
     """
@@ -2271,16 +2237,16 @@ class VoiceList(Model):
 
 class WebPart(Model):
     """
-    Where the browser of a web call connects.
+    Where a web call's browser connects.
     """
 
     expires_at: AwareDatetime
     """
-    When the address expires: the browser connects before that, or the call fails as `no_answer`.
+    Connect before this time, or the call fails as `no_answer`.
     """
     url: str
     """
-    The address of its websocket, good for one call. Whoever has it may talk.
+    WebSocket URL for one call. Anyone who has it can talk.
     """
 
 
@@ -2295,7 +2261,7 @@ class Webhook(Model):
     """
     disabled_reason: str | None
     """
-    Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it.
+    Why the service disabled it, after 5 days of failures only; otherwise `null`.
     """
     enabled: bool
     """
@@ -2305,30 +2271,30 @@ class Webhook(Model):
         Literal["call.queued", "call.dialing", "call.in_progress", "call.completed", "call.failed", "call.received", "carrier.hangup"] | str
     ]
     """
-    The events that are sent; all if empty.
+    Events to send; all if empty.
     """
     failing_since: AwareDatetime | None
     """
-    The first failed attempt since the last successful one; `null` while attempts succeed.
+    First failure since the last success; `null` while attempts succeed.
     """
     id: str
     """
-    Its id.
+    Unique id.
     """
     updated_at: AwareDatetime
     """
-    When it was last changed.
+    Time of the last change.
     """
     url: str
     """
-    The URL that receives the events.
+    URL that receives the events.
     """
     warnings: list[str] = []
 
 
 class WebhookDelivery(Model):
     """
-    A delivery of one event to one endpoint.
+    Delivery of an event to an endpoint.
     """
 
     attempts: int
@@ -2341,7 +2307,7 @@ class WebhookDelivery(Model):
     """
     created_at: AwareDatetime
     """
-    When it was created.
+    Creation time.
     """
     event: (
         Literal[
@@ -2361,7 +2327,7 @@ class WebhookDelivery(Model):
     """
     id: str
     """
-    Its id, also in the request body and the `X-Voice-Delivery` header.
+    Also in the request body and the `X-Voice-Delivery` header.
     """
     next_attempt_at: AwareDatetime | None
     """
@@ -2369,7 +2335,7 @@ class WebhookDelivery(Model):
     """
     state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
     """
-    Its state.
+    State.
     """
 
 
@@ -2380,15 +2346,15 @@ class WebhookDeliveryAttempt(Model):
 
     duration_ms: int | None
     """
-    Its duration; `null` while it runs, or if the service stopped before it ended.
+    `null` while it runs, or if the service stopped first.
     """
     error: str | None
     """
-    Why it failed; `null` if it did not.
+    `null` if it succeeded.
     """
     number: int
     """
-    Its number, from 1.
+    Number, from 1.
     """
     response_excerpt: str | None
     """
@@ -2400,7 +2366,7 @@ class WebhookDeliveryAttempt(Model):
     """
     status: int | None
     """
-    The HTTP status of the response; `null` without a response.
+    HTTP status; `null` without a response.
     """
 
 
@@ -2419,7 +2385,7 @@ class WebhookDeliveryWithAttempts(Model):
     """
     created_at: AwareDatetime
     """
-    When it was created.
+    Creation time.
     """
     event: (
         Literal[
@@ -2439,7 +2405,7 @@ class WebhookDeliveryWithAttempts(Model):
     """
     id: str
     """
-    Its id, also in the request body and the `X-Voice-Delivery` header.
+    Also in the request body and the `X-Voice-Delivery` header.
     """
     next_attempt_at: AwareDatetime | None
     """
@@ -2447,17 +2413,17 @@ class WebhookDeliveryWithAttempts(Model):
     """
     state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
     """
-    Its state.
+    State.
     """
     attempt_log: list[WebhookDeliveryAttempt]
     """
-    Its attempts, oldest first.
+    Attempts, oldest first.
     """
 
 
 class WebhookWithSecret(Model):
     """
-    A webhook endpoint with its new signing secret.
+    A webhook endpoint with its signing secret.
     """
 
     created_at: AwareDatetime
@@ -2466,7 +2432,7 @@ class WebhookWithSecret(Model):
     """
     disabled_reason: str | None
     """
-    Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it.
+    Why the service disabled it, after 5 days of failures only; otherwise `null`.
     """
     enabled: bool
     """
@@ -2476,26 +2442,26 @@ class WebhookWithSecret(Model):
         Literal["call.queued", "call.dialing", "call.in_progress", "call.completed", "call.failed", "call.received", "carrier.hangup"] | str
     ]
     """
-    The events that are sent; all if empty.
+    Events to send; all if empty.
     """
     failing_since: AwareDatetime | None
     """
-    The first failed attempt since the last successful one; `null` while attempts succeed.
+    First failure since the last success; `null` while attempts succeed.
     """
     id: str
     """
-    Its id.
+    Unique id.
     """
     updated_at: AwareDatetime
     """
-    When it was last changed.
+    Time of the last change.
     """
     url: str
     """
-    The URL that receives the events.
+    URL that receives the events.
     """
     secret: str
     """
-    The signing secret. It is shown only this once.
+    Signing secret. Shown only once.
     """
     warnings: list[str] = []

@@ -13,22 +13,22 @@ from typing_extensions import NotRequired
 
 class AgentLimitsInput(TypedDict):
     """
-    Maximum ring time and duration of a call.
+    Call time limits.
     """
 
     max_duration_seconds: NotRequired[int | None]
     """
-    Maximum duration of the conversation, in seconds, 10 to 14400. Default: `1800`.
+    Maximum duration of the conversation. Default: `1800`.
     """
     ring_timeout_seconds: NotRequired[int | None]
     """
-    Ring timeout, in seconds, 5 to 120. Default: `30`.
+    Ring timeout. Default: `30`.
     """
 
 
 class AgentVariableInput(TypedDict):
     """
-    A variable of a call, used as `{{name}}` in texts.
+    A call variable, used as `{{name}}`.
     """
 
     default: NotRequired[str | None]
@@ -48,23 +48,22 @@ class AnalysisSettingsInput(TypedDict):
 
     schema: NotRequired[dict[str, Any] | None]
     """
-    JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
-    is no post-call analysis.
+    JSON Schema of `outcome`; without one, the provider picks the facts. Without schema and summary, there is no analysis.
     """
     summary: NotRequired[bool | None]
     """
-    Whether the language model writes a summary. Default: `true`.
+    Whether to write a summary. Default: `true`.
     """
 
 
 class AnsweringMachineInput(TypedDict):
     """
-    How to handle answering machines.
+    Answering machine handling.
     """
 
     message: NotRequired[str | None]
     """
-    The message after the beep, for `leave_message`.
+    Message after the beep, for `leave_message`.
     """
     mode: NotRequired[Literal["off", "detect"] | str | None]
     """
@@ -72,13 +71,13 @@ class AnsweringMachineInput(TypedDict):
     """
     on_machine: NotRequired[Literal["hangup", "leave_message"] | str | None]
     """
-    What to do when a machine answers. Default: `"hangup"`.
+    Action when a machine answers. Default: `"hangup"`.
     """
 
 
 CallAddress: TypeAlias = str
 """
-A phone number or SIP address, or `web`. Commas separate values, so an address with a comma cannot be found.
+Phone number, SIP address or `web`. Commas separate values: addresses with a comma cannot be found.
 """
 
 
@@ -116,11 +115,11 @@ class CallLimitOverrides(TypedDict):
 
     max_duration_seconds: NotRequired[int | None]
     """
-    Maximum duration of the call, in seconds.
+    Maximum duration of the conversation.
     """
     ring_timeout_seconds: NotRequired[int | None]
     """
-    Ring timeout, in seconds.
+    Ring timeout.
     """
 
 
@@ -153,13 +152,13 @@ class ConnectionLimitsInput(TypedDict):
 
     max_concurrent: NotRequired[int | None]
     """
-    Concurrent calls; `null` is no limit.
+    Concurrent calls; `null` for no limit.
     """
 
 
 class CreateAgent(TypedDict):
     """
-    An agent to create. Only `name` and `instructions` are required.
+    An agent to create.
     """
 
     analysis: NotRequired[AnalysisSettingsInput | None]
@@ -168,35 +167,35 @@ class CreateAgent(TypedDict):
     """
     answering_machine: NotRequired[AnsweringMachineInput | None]
     """
-    How to handle answering machines.
+    Answering machine handling.
     """
     dtmf: NotRequired[DtmfInput | None]
     """
-    How to handle DTMF from the caller.
+    DTMF from the caller.
     """
     greeting: NotRequired[GreetingInput | None]
     """
-    How the conversation starts.
+    Start of the conversation.
     """
     instructions: str
     """
-    System prompt of the language model; `{{variable}}` is replaced by the call's variables.
+    System prompt; `{{variable}}` is replaced.
     """
     interruption: NotRequired[InterruptionInput | None]
     """
-    What happens when the caller interrupts.
+    Caller interruptions.
     """
     language: NotRequired[str | None]
     """
-    BCP 47 tag of the spoken language.
+    Spoken language (BCP 47).
     """
     limits: NotRequired[AgentLimitsInput | None]
     """
-    Maximum ring time and duration of a call.
+    Call time limits.
     """
     llm: NotRequired[LlmChoiceInput | None]
     """
-    Language model; the scripted dialogue if absent.
+    Language model; a demo script if absent.
     """
     name: str
     """
@@ -204,28 +203,27 @@ class CreateAgent(TypedDict):
     """
     privacy: NotRequired[PrivacyInput | None]
     """
-    Redaction and retention of a call's words.
+    Redaction and retention.
     """
     realtime: NotRequired[RealtimeChoiceInput | None]
     """
-    A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then only analyses the call, and `tts` only bridges
-    waits.
+    Speech-to-speech model in place of `stt`, `llm` and `tts`; `llm` then only analyses the call, `tts` only bridges waits.
     """
     recording: NotRequired[RecordingInput | None]
     """
-    Whether calls are recorded.
+    Call recording.
     """
     silence: NotRequired[SilenceInput | None]
     """
-    What happens when the caller is silent.
+    Caller silence.
     """
     stt: NotRequired[SttChoiceInput | None]
     """
     Speech-to-text; local if absent.
     """
-    tools: NotRequired[list[ToolInput] | None]
+    tools: NotRequired[list[EndCallToolInput | HttpToolInput | McpToolInput | SendDtmfToolInput | TransferToolInput] | None]
     """
-    Tools that the model can call.
+    Tools for the model.
     """
     traffic: NotRequired[list[TrafficItem] | None]
     tts: NotRequired[TtsChoiceInput | None]
@@ -234,11 +232,11 @@ class CreateAgent(TypedDict):
     """
     turn_taking: NotRequired[TurnTakingInput | None]
     """
-    When a caller's turn ends.
+    End-of-turn detection.
     """
     variables: NotRequired[dict[str, Any] | None]
     """
-    Variables that calls can or must set; at most 50, and 16 KiB of JSON.
+    Variables that calls can or must set; at most 16 KiB of JSON.
     """
 
 
@@ -249,11 +247,11 @@ class CreateApiKey(TypedDict):
 
     expires_in_days: NotRequired[int | None]
     """
-    Days until it expires; it never expires if absent.
+    Days until it expires; never if absent.
     """
     name: NotRequired[str | None]
     """
-    A label to recognise it by.
+    Label.
     """
 
 
@@ -264,11 +262,11 @@ class CreateCall(TypedDict):
 
     agent_id: str
     """
-    The agent that holds the conversation.
+    Agent that holds the conversation.
     """
     agent_version: NotRequired[int | None]
     """
-    The agent's version. Defaults to the one that its `traffic` selects, or the newest.
+    Defaults to the version that `traffic` selects, or the newest.
     """
     answering_machine: NotRequired[AnsweringMachineInput | None]
     """
@@ -280,7 +278,7 @@ class CreateCall(TypedDict):
     """
     metadata: NotRequired[dict[str, Any] | None]
     """
-    Your own data, returned in the call and its events; at most 50 keys and 16 KiB of JSON.
+    Your own data, returned in the call and its events; at most 16 KiB of JSON.
     """
     number_id: NotRequired[str | None]
     """
@@ -292,23 +290,23 @@ class CreateCall(TypedDict):
     """
     ring_timeout_seconds: NotRequired[int | None]
     """
-    Overrides the agent's ring timeout, in seconds, 5 to 120.
+    Overrides the agent's ring timeout.
     """
     schedule_at: NotRequired[datetime | str | None]
     """
-    When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts towards the concurrent calls.
+    When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts as concurrent.
     """
     to: str
     """
-    The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser.
+    E.164 number, `sip:` URI, or `web` for a browser call.
     """
     variables: NotRequired[dict[str, str | int | float | bool | None] | None]
     """
-    Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. Send long ids as strings.
+    Values for `{{name}}`; at most 16 KiB of JSON. Send long ids as strings.
     """
     from_: NotRequired[str | None]
     """
-    One of the tenant's numbers. Defaults to `number_id`, or to the only number that can dial.
+    One of the tenant's numbers. Defaults to `number_id`, or the only number that can dial.
     """
 
 
@@ -319,11 +317,11 @@ class CreateConnection(TypedDict):
 
     credentials: NotRequired[dict[str, str | None] | None]
     """
-    Secrets under the provider's names. They are write-only.
+    Provider-specific secrets. Write-only.
     """
     limits: NotRequired[ConnectionLimitsInput | None]
     """
-    Its limits.
+    Limits.
     """
     name: str
     """
@@ -356,7 +354,7 @@ class CreateConnection(TypedDict):
     """
     settings: NotRequired[dict[str, Any] | None]
     """
-    Settings that are not secret, under the provider's names; every provider supports `base_url`.
+    Provider-specific settings without secrets; all providers support `base_url`.
     """
 
 
@@ -367,15 +365,15 @@ class CreateNumber(TypedDict):
 
     configure_carrier: NotRequired[bool | None]
     """
-    Configure the carrier to send the number's calls here. If that fails, the response has a warning. Default: `false`.
+    Configure the carrier to send calls here; a failure is reported in `warnings`. Default: `false`.
     """
     connection_id: str
     """
-    Its carrier connection.
+    Carrier connection.
     """
     inbound_agent_id: NotRequired[str | None]
     """
-    The agent that answers it; `null` rejects inbound calls.
+    Agent that answers; `null` rejects inbound calls.
     """
     label: NotRequired[str | None]
     """
@@ -389,24 +387,24 @@ class CreateNumber(TypedDict):
 
 class CreateVoiceSample(TypedDict):
     """
-    What a voice says in its sample.
+    A voice sample to create.
     """
 
     language: NotRequired[str | None]
     """
-    Its language, as a BCP 47 tag; default `en-US`.
+    Language (BCP 47); default `en-US`.
     """
     model: NotRequired[str | None]
     """
-    The provider's model; default: the connection's.
+    Model name; defaults to the connection's.
     """
     speed: NotRequired[float | None]
     """
-    Speaking rate; default 1, the voice's own.
+    Speaking rate; default 1.
     """
     text: NotRequired[str | None]
     """
-    The text; default: a greeting in English.
+    Defaults to an English greeting.
     """
 
 
@@ -427,23 +425,22 @@ class CreateWebhook(TypedDict):
         | None
     ]
     """
-    The events to send; all if empty or absent.
+    Events to send; all if empty or absent.
     """
     url: str
     """
-    A public HTTPS URL that receives the events; `http://` only where the operator allows it.
+    Public HTTPS URL; `http://` only if the operator allows it.
     """
 
 
 class DtmfInput(TypedDict):
     """
-    How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
-    length.
+    Collects the caller's keys into one input, up to the finish key, a pause or the maximum length.
     """
 
     digit_timeout_ms: NotRequired[int | None]
     """
-    Pause after a key that ends the input, in milliseconds, 500 to 20000. Default: `2000`.
+    Pause after a key that ends the input. Default: `2000`.
     """
     enabled: NotRequired[bool | None]
     """
@@ -451,21 +448,33 @@ class DtmfInput(TypedDict):
     """
     finish_on_key: NotRequired[str | None]
     """
-    The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none. Default: `"#"`.
+    Key that ends an input and is not part of it; `null` for none. Default: `"#"`.
     """
     interrupt: NotRequired[bool | None]
     """
-    Whether a key stops the agent's speech, if the caller may interrupt it. Default: `true`.
+    Whether a key stops the agent, if the caller may interrupt. Default: `true`.
     """
     max_digits: NotRequired[int | None]
     """
-    Number of keys that ends the input, 1 to 64. Default: `32`.
+    Number of keys that ends the input. Default: `32`.
     """
+
+
+class EndCallToolInput(TypedDict):
+    """
+    Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description.
+    """
+
+    description: NotRequired[str | None]
+    """
+    When the model should use it.
+    """
+    type: Literal["end_call"]
 
 
 class GreetingInput(TypedDict):
     """
-    The start of the conversation.
+    Start of the conversation.
     """
 
     interruptible: NotRequired[bool | None]
@@ -493,9 +502,53 @@ class GreetingText(TypedDict):
     """
 
 
+class HttpToolInput(TypedDict):
+    """
+    Calls a web service and gives the response to the model.
+    """
+
+    connection_id: NotRequired[str | None]
+    """
+    An `http` connection whose credentials are sent as headers.
+    """
+    description: NotRequired[str | None]
+    """
+    When the model should use it.
+    """
+    filler: NotRequired[str | None]
+    """
+    Spoken while the tool runs, unless the model already spoke.
+    """
+    headers: NotRequired[dict[str, Any] | None]
+    """
+    Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection.
+    """
+    method: NotRequired[Literal["GET", "POST"] | str | None]
+    """
+    `POST`, the default, sends arguments as JSON, `GET` as query parameters.
+    """
+    name: str
+    """
+    Its name for the model; not the type of a tool.
+    """
+    parameters: NotRequired[dict[str, Any] | None]
+    """
+    JSON Schema of the arguments, of type `object`; none if absent.
+    """
+    timeout_seconds: NotRequired[int | None]
+    """
+    Default 8.
+    """
+    type: Literal["http"]
+    url: str
+    """
+    `{{variable}}` is replaced, percent-encoded.
+    """
+
+
 class InterruptionInput(TypedDict):
     """
-    What happens when the caller interrupts.
+    Caller interruptions.
     """
 
     backchannels: NotRequired[list[str] | None]
@@ -508,7 +561,7 @@ class InterruptionInput(TypedDict):
     """
     min_speech_ms: NotRequired[int | None]
     """
-    Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent. Default: `500`.
+    Speech that interrupts; shorter noises only pause the agent. Default: `500`.
     """
     min_words: NotRequired[int | None]
     """
@@ -523,49 +576,85 @@ class InvitePerson(TypedDict):
 
     email: str
     """
-    The address with which the person signs in.
+    Address the person signs in with.
     """
     role: NotRequired[Literal["owner", "member", "viewer"] | str | None]
     """
-    The role; `member` if absent.
+    Defaults to `member`.
     """
 
 
 class LlmChoiceInput(TypedDict):
     """
-    A language model and its settings.
+    A language model.
     """
 
     connection_id: NotRequired[str | None]
     """
-    The connection; `null` is a demo script, which does not follow the instructions.
+    `null` for a demo script, which ignores the instructions.
     """
     fallbacks: NotRequired[list[ProviderFallbackInput] | None]
     """
-    Fallbacks, tried in order.
+    Tried in order.
     """
     hedge: NotRequired[bool | None]
     """
-    Send a second request, to the next model or the same one, when the first has not started its response in its usual
-    time. The first response to start is spoken; both are charged.
+    Send a second request, to the next or the same model, if the first is slower than usual to respond. The response that starts first is
+    spoken; both are charged.
     """
     max_tokens: NotRequired[int | None]
     """
-    Maximum length of a response, in tokens.
+    Maximum tokens per response.
     """
     model: NotRequired[str | None]
     """
-    The provider's model name.
+    Model name.
     """
     temperature: NotRequired[float | None]
     """
-    Sampling temperature, 0 to 2.
+    Sampling temperature.
+    """
+
+
+class McpToolInput(TypedDict):
+    """
+    Adds the tools of an MCP server, over streamable HTTP. The server describes them.
+    """
+
+    connection_id: NotRequired[str | None]
+    """
+    An `http` connection whose credentials are sent as headers.
+    """
+    filler: NotRequired[str | None]
+    """
+    Spoken while the tool runs, unless the model already spoke.
+    """
+    headers: NotRequired[dict[str, Any] | None]
+    """
+    As for `http`.
+    """
+    name: NotRequired[str | None]
+    """
+    Prefix for names already taken; defaults to the server's host.
+    """
+    timeout_seconds: NotRequired[int | None]
+    """
+    Default 8.
+    """
+    tools: NotRequired[list[str] | None]
+    """
+    Tools to use; all if empty.
+    """
+    type: Literal["mcp"]
+    url: str
+    """
+    `{{variable}}` is replaced, percent-encoded.
     """
 
 
 class PrivacyInput(TypedDict):
     """
-    Redaction and retention of a call's words.
+    Redaction and retention.
     """
 
     redact: NotRequired[list[Literal["card_numbers", "phone_numbers", "email_addresses", "digits", "dtmf"] | str] | None]
@@ -574,13 +663,13 @@ class PrivacyInput(TypedDict):
     """
     retention_days: NotRequired[int | None]
     """
-    Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
+    Days after the call until its words are deleted; `null` keeps them.
     """
 
 
 class ProviderFallbackInput(TypedDict):
     """
-    A provider to try when the previous one fails.
+    A fallback provider.
     """
 
     connection_id: str
@@ -589,17 +678,17 @@ class ProviderFallbackInput(TypedDict):
     """
     model: NotRequired[str | None]
     """
-    The provider's model name.
+    Model name.
     """
     voice: NotRequired[str | None]
     """
-    The provider's voice name, for text-to-speech.
+    Voice name, for text-to-speech.
     """
 
 
 class RealtimeChanges(TypedDict):
     """
-    A speech-to-speech model and its settings.
+    A speech-to-speech model.
     """
 
     connection_id: NotRequired[str]
@@ -610,7 +699,7 @@ class RealtimeChanges(TypedDict):
 
 class RealtimeChoiceInput(TypedDict):
     """
-    A speech-to-speech model and its settings.
+    A speech-to-speech model.
     """
 
     connection_id: str
@@ -619,21 +708,21 @@ class RealtimeChoiceInput(TypedDict):
     """
     fallbacks: NotRequired[list[ProviderFallbackInput] | None]
     """
-    Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing.
+    Tried in order if the previous one is unreachable, keeps disconnecting or understands nothing.
     """
     model: NotRequired[str | None]
     """
-    The provider's model name.
+    Model name.
     """
     voice: NotRequired[str | None]
     """
-    The provider's voice name.
+    Voice name.
     """
 
 
 class RecordingInput(TypedDict):
     """
-    Whether calls are recorded.
+    Call recording.
     """
 
     enabled: NotRequired[bool | None]
@@ -644,17 +733,16 @@ class RecordingInput(TypedDict):
 
 class Say(TypedDict):
     """
-    Words for the agent to say.
+    Text for the agent to say.
     """
 
     interrupt: NotRequired[bool | None]
     """
-    Say it at once and drop the agent's current response. Otherwise it follows that response. The agent never talks over
-    the caller.
+    Drop the agent's current response and speak at once, instead of after it. The agent never talks over the caller.
     """
     text: str
     """
-    The text; at least one word.
+    Text to say; at least one word.
     """
 
 
@@ -665,26 +753,38 @@ class SendDtmf(TypedDict):
 
     digits: str
     """
-    `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second.
+    Keys to send; `w` pauses for half a second.
     """
+
+
+class SendDtmfToolInput(TypedDict):
+    """
+    Sends DTMF.
+    """
+
+    description: NotRequired[str | None]
+    """
+    When the model should use it.
+    """
+    type: Literal["send_dtmf"]
 
 
 class SilenceInput(TypedDict):
     """
-    What happens when the caller is silent.
+    Caller silence.
     """
 
     hangup_after_seconds: NotRequired[int | None]
     """
-    Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never. Default: `30`.
+    Silence after which the agent hangs up; `null` for never. Default: `30`.
     """
     max_reprompts: NotRequired[int | None]
     """
-    Maximum number of reprompts, 0 to 10. Default: `2`.
+    Maximum number of reprompts. Default: `2`.
     """
     reprompt_after_seconds: NotRequired[int | None]
     """
-    Silence after which the agent reprompts, in seconds, 2 to 600. Default: `8`.
+    Silence after which the agent reprompts. Default: `8`.
     """
 
 
@@ -695,11 +795,11 @@ class SimulateCall(TypedDict):
 
     to: str
     """
-    One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
+    Number of a simulator connection, with an `inbound_agent_id`.
     """
     from_: str
     """
-    The caller's number. It selects the caller's behaviour, like the callee's number of an outbound call.
+    Caller's number. Selects the simulated behaviour, as `to` does for outbound calls.
     """
 
 
@@ -708,81 +808,24 @@ StatisticsInterval: TypeAlias = Literal["hour", "day"] | str
 
 class SttChoiceInput(TypedDict):
     """
-    A speech-to-text provider and its settings.
+    A speech-to-text provider.
     """
 
     connection_id: NotRequired[str | None]
     """
-    The connection; `null` is local speech-to-text.
+    `null` for local speech-to-text.
     """
     fallbacks: NotRequired[list[ProviderFallbackInput] | None]
     """
-    Fallbacks, tried in order.
+    Tried in order.
     """
     keyterms: NotRequired[list[str] | None]
     """
-    Words that speech-to-text should expect.
+    Words to expect.
     """
     model: NotRequired[str | None]
     """
-    The provider's model name.
-    """
-
-
-class ToolInput(TypedDict):
-    """
-    A tool that the model can call. Its `type` decides which fields apply.
-    """
-
-    connection_id: NotRequired[str | None]
-    """
-    For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
-    """
-    description: NotRequired[str | None]
-    """
-    Tells the model when to use it. Tools of an `mcp` server have their own descriptions.
-    """
-    destinations: NotRequired[list[TransferDestinationInput] | None]
-    """
-    For `transfer`: the possible targets.
-    """
-    filler: NotRequired[str | None]
-    """
-    For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
-    """
-    headers: NotRequired[dict[str, Any] | None]
-    """
-    For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
-    them; keep secrets in a connection.
-    """
-    method: NotRequired[Literal["GET", "POST"] | str | None]
-    """
-    For `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
-    """
-    name: NotRequired[str | None]
-    """
-    For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
-    defaults to the server's host.
-    """
-    parameters: NotRequired[dict[str, Any] | None]
-    """
-    For `http`: JSON Schema of its arguments, an object; no arguments if absent.
-    """
-    timeout_seconds: NotRequired[int | None]
-    """
-    For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
-    """
-    tools: NotRequired[list[str] | None]
-    """
-    For `mcp`: names of the server's tools to use; all if empty.
-    """
-    type: Literal["end_call", "http", "mcp", "transfer", "send_dtmf"] | str
-    """
-    Its type.
-    """
-    url: NotRequired[str | None]
-    """
-    For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
+    Model name.
     """
 
 
@@ -798,7 +841,7 @@ class TransferCall(TypedDict):
 
     to: str
     """
-    A number in E.164 form, or a `sip:` URI.
+    E.164 number or `sip:` URI.
     """
 
 
@@ -809,67 +852,83 @@ class TransferDestinationInput(TypedDict):
 
     name: str
     """
-    The name that the model uses.
+    Name for the model.
     """
     number: str
     """
-    A number in E.164 form, or a `sip:` URI.
+    E.164 number or `sip:` URI.
     """
+
+
+class TransferToolInput(TypedDict):
+    """
+    Transfers the caller once they have heard the agent's words.
+    """
+
+    description: NotRequired[str | None]
+    """
+    When the model should use it.
+    """
+    destinations: list[TransferDestinationInput]
+    """
+    The targets.
+    """
+    type: Literal["transfer"]
 
 
 class TtsChoiceInput(TypedDict):
     """
-    A text-to-speech provider and its settings.
+    A text-to-speech provider.
     """
 
     connection_id: NotRequired[str | None]
     """
-    The connection; `null` is local text-to-speech.
+    `null` for local text-to-speech.
     """
     fallbacks: NotRequired[list[ProviderFallbackInput] | None]
     """
-    Fallbacks, tried in order.
+    Tried in order.
     """
     model: NotRequired[str | None]
     """
-    The provider's model name.
+    Model name.
     """
     speed: NotRequired[float | None]
     """
-    Speaking rate, 0.5 to 2; 1 is the voice's normal rate.
+    Speaking rate; 1 is normal.
     """
     voice: NotRequired[str | None]
     """
-    The provider's voice name.
+    Voice name.
     """
 
 
 class TurnTakingInput(TypedDict):
     """
-    When a caller's turn ends.
+    End-of-turn detection.
     """
 
     eagerness: NotRequired[Literal["low", "normal", "high"] | str | None]
     """
-    How soon the agent takes the turn: `low` waits half as long again, `high` a third less. Default: `"normal"`.
+    How soon the agent responds: `low` waits half as long again, `high` a third less. Default: `"normal"`.
     """
     max_silence_ms: NotRequired[int | None]
     """
-    Silence that ends a turn in any case, in milliseconds, 200 to 10000. Default: `2000`.
+    Silence that always ends a turn. Default: `2000`.
     """
     min_silence_ms: NotRequired[int | None]
     """
-    Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000. Default: `400`.
+    Silence that ends a turn after a complete sentence. Default: `400`.
     """
     speculative: NotRequired[bool | None]
     """
-    Send the model request when the turn has probably ended, and discard the response if the caller continues. Default: `true`.
+    Ask the model when the turn has probably ended; discard the response if the caller continues. Default: `true`.
     """
 
 
 class UpdateAgent(TypedDict):
     """
-    Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields.
+    Changes to merge, object by object; `null` restores a default. `CreateAgent` describes the fields.
     """
 
     analysis: NotRequired[AnalysisSettingsInput | None]
@@ -887,7 +946,7 @@ class UpdateAgent(TypedDict):
     recording: NotRequired[RecordingInput | None]
     silence: NotRequired[SilenceInput | None]
     stt: NotRequired[SttChoiceInput | None]
-    tools: NotRequired[list[ToolInput] | None]
+    tools: NotRequired[list[EndCallToolInput | HttpToolInput | McpToolInput | SendDtmfToolInput | TransferToolInput] | None]
     traffic: NotRequired[list[TrafficItem] | None]
     tts: NotRequired[TtsChoiceInput | None]
     turn_taking: NotRequired[TurnTakingInput | None]
@@ -896,16 +955,16 @@ class UpdateAgent(TypedDict):
 
 class UpdateConnection(TypedDict):
     """
-    Changes to merge into the connection; `null` removes.
+    Changes to merge; `null` removes a value.
     """
 
     credentials: NotRequired[dict[str, str | None] | None]
     """
-    Credentials to set, or to remove with `null`. A masked value sent back unchanged has no effect.
+    Credentials to set, or `null` to remove one. Masked values sent back have no effect.
     """
     limits: NotRequired[ConnectionLimitsInput | None]
     """
-    Its limits.
+    Limits.
     """
     name: NotRequired[str]
     """
@@ -913,26 +972,26 @@ class UpdateConnection(TypedDict):
     """
     settings: NotRequired[dict[str, Any] | None]
     """
-    Settings to set, or to remove with `null`.
+    Settings to set, or `null` to remove one.
     """
 
 
 class UpdateNumber(TypedDict):
     """
-    Changes to merge into the number; `null` clears.
+    Changes to merge; `null` clears a field.
     """
 
     configure_carrier: NotRequired[bool | None]
     """
-    Configure the carrier to send the number's calls here. If that fails, the response has a warning.
+    Configure the carrier to send calls here; a failure is reported in `warnings`.
     """
     connection_id: NotRequired[str]
     """
-    Its carrier connection.
+    Carrier connection.
     """
     inbound_agent_id: NotRequired[str | None]
     """
-    The agent that answers it; `null` rejects inbound calls.
+    Agent that answers; `null` rejects inbound calls.
     """
     label: NotRequired[str | None]
     """
@@ -957,12 +1016,12 @@ class UpdatePerson(TypedDict):
 
 class UpdateWebhook(TypedDict):
     """
-    Changes to merge into the endpoint; `null` restores a default.
+    Changes to merge; `null` restores a default.
     """
 
     enabled: NotRequired[bool | None]
     """
-    Whether events are sent. Disabling an endpoint cancels its pending deliveries.
+    Whether events are sent. Disabling cancels pending deliveries.
     """
     events: NotRequired[
         list[
@@ -972,11 +1031,11 @@ class UpdateWebhook(TypedDict):
         | None
     ]
     """
-    The events to send; all if empty.
+    Events to send; all if empty.
     """
     url: NotRequired[str]
     """
-    A public HTTPS URL that receives the events; `http://` only where the operator allows it.
+    Public HTTPS URL; `http://` only if the operator allows it.
     """
 
 

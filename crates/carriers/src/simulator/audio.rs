@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use switchhook_caller_audio as recordings;
 use switchhook_media::dtmf::Detector;
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::{level, tone};
-use switchhook_recordings as recordings;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 

@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
+use switchhook_caller_audio::{self as recordings, Recording};
 use switchhook_media::format::AudioFormat;
-use switchhook_recordings::{self as recordings, Recording};
 
 /// A frame at least this loud is the agent speaking.
 const VOICED_DBFS: f32 = -45.0;

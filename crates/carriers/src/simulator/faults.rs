@@ -8,7 +8,7 @@ use super::settings::Faults;
 use crate::{CarrierEvent, LegEvent, LegEvents};
 
 /// The delay of a late event.
-const LATE: Duration = Duration::from_secs(1);
+const LATE_EVENT_DELAY: Duration = Duration::from_secs(1);
 
 pub(super) struct FaultInjector {
     events: LegEvents,
@@ -49,7 +49,7 @@ impl FaultInjector {
             (late, twice, hold && callback && state.held_back.is_none())
         };
         if late {
-            tokio::time::sleep(LATE).await;
+            tokio::time::sleep(LATE_EVENT_DELAY).await;
         }
         if hold {
             self.state().held_back = Some(event);

@@ -23,7 +23,7 @@ const UNTIL_ANSWER: Duration = Duration::from_millis(1_200);
 /// The time from the answer to the first audio.
 const UNTIL_MEDIA: Duration = Duration::from_millis(60);
 /// Frames of the agent that may be queued: four seconds.
-const WAITING: usize = 200;
+const FRAME_CAPACITY: usize = 200;
 
 /// The far end of a leg.
 pub(super) struct FarEnd {
@@ -99,7 +99,7 @@ impl FarEnd {
             std::future::pending::<()>().await;
         }
         tokio::time::sleep(UNTIL_MEDIA).await;
-        let (to_us, from_agent) = mpsc::channel(WAITING);
+        let (to_us, from_agent) = mpsc::channel(FRAME_CAPACITY);
         let (to_agent, incoming) = media_queue();
         faults
             .send(LegEvent::Media(Media {

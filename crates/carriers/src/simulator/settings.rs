@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use switchhook_core::agent::{FieldError, is_key};
+use switchhook_core::agent::FieldError;
+use switchhook_media::dtmf::is_key;
 use switchhook_media::format::AudioFormat;
 
 /// The network's behaviour for one connection.

@@ -4,7 +4,7 @@
 //! order and gaps ([`reorder`]), and detecting a dead peer.
 
 pub mod codec;
-pub mod json;
+pub mod media_message;
 pub mod reorder;
 
 use std::sync::Arc;
@@ -29,9 +29,9 @@ use super::{FromCarrier, Media, ToCarrier, text};
 /// How long the start message may take after the handshake.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Carriers send silence too. After this long without a message the peer is pinged; after as long again it is considered gone.
-const IDLE: Duration = Duration::from_secs(10);
+const PING_AFTER: Duration = Duration::from_secs(10);
 /// Frames of the agent that may be queued: four seconds.
-const WAITING: usize = 200;
+const EVENT_CAPACITY: usize = 200;
 /// The longest message that is read, in bytes: many seconds of audio.
 pub const MESSAGE_LIMIT: usize = 1 << 20;
 
@@ -123,7 +123,7 @@ pub async fn serve<F>(
         return close(socket).await;
     };
     let (to_us, incoming) = media_queue();
-    let (outgoing, from_us) = mpsc::channel(WAITING);
+    let (outgoing, from_us) = mpsc::channel(EVENT_CAPACITY);
     if !attach(started, Media { incoming, outgoing, buffered: true, gaps_are_silence: true, shows_conversation: false })
         .await
     {
@@ -155,7 +155,7 @@ pub async fn serve<F>(
     }
     drop(to_us);
     // Whether the other end still reads makes no difference.
-    if let Ok(Ok(())) = timeout(IDLE, writer.sink.close()).await {
+    if let Ok(Ok(())) = timeout(PING_AFTER, writer.sink.close()).await {
         await_close(&mut stream).await;
     }
 }
@@ -166,7 +166,7 @@ fn coders(started: &StreamStart, format: AudioFormat) -> Result<(StreamDecoder, 
 
 async fn close(mut socket: WebSocket) {
     // As above.
-    if let Ok(Ok(())) = timeout(IDLE, socket.send(Message::Close(None))).await {
+    if let Ok(Ok(())) = timeout(PING_AFTER, socket.send(Message::Close(None))).await {
         await_close(&mut socket).await;
     }
 }
@@ -218,7 +218,7 @@ impl StreamReader {
     async fn run(mut self, stream: &mut SplitStream<WebSocket>) {
         let mut pinged = false;
         loop {
-            let goes_on = match timeout(IDLE, stream.next()).await {
+            let goes_on = match timeout(PING_AFTER, stream.next()).await {
                 Ok(Some(Ok(Message::Text(text)))) => self.read(|protocol, payload| protocol.read(&text, payload)),
                 Ok(Some(Ok(Message::Binary(bytes)))) => {
                     self.read(|protocol, payload| protocol.read_binary(&bytes, payload))
@@ -239,7 +239,7 @@ impl StreamReader {
             if !goes_on {
                 if self.received.to_us.is_closed() {
                     // The agent's last audio is being sent. Do not wait longer for a peer that does not read it.
-                    tokio::time::sleep(IDLE).await;
+                    tokio::time::sleep(PING_AFTER).await;
                 }
                 return;
             }
@@ -299,7 +299,7 @@ struct ReceivedAudio {
 }
 
 impl ReceivedAudio {
-    /// Passes on a chunk. Returns whether the stream continues, which it does until the conversation ends.
+    /// Forwards a chunk. Returns whether the stream continues, which it does until the conversation ends.
     fn push(&mut self, chunk: &Chunk<'_>) -> bool {
         let payload = match chunk {
             Chunk::Audio(payload) => payload,

@@ -5,7 +5,7 @@
 
 use switchhook_core::call::{CarrierCause, EndedBy, ErrorCode, Hangup};
 
-use crate::sip;
+use crate::sip_status;
 
 /// The meaning of a refused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ fn of_cause(cause: &str, sip_code: Option<u16>) -> (CarrierCause, Option<ErrorCo
         ("originator_cancel", _) => CarrierCause::Canceled,
         // Telnyx's ring timer, which cancels the call.
         ("timeout", _) => CarrierCause::NoAnswer,
-        (word, sip_code) => match sip_code.and_then(sip::cause) {
+        (word, sip_code) => match sip_code.and_then(sip_status::cause) {
             Some(cause) => cause,
             None => return by_word(word, sip_code),
         },

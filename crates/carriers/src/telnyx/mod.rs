@@ -18,7 +18,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use switchhook_core::call::{CarrierCause, ErrorCode, Hangup};
+use switchhook_core::call::{CarrierCause, ErrorCode, Hangup, TransferLegState};
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 
@@ -31,7 +31,7 @@ use super::kind::CarrierKind;
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
-    LegRef, TransferError, TransferReports, WebSocketMedia, text,
+    LegRef, TransferError, TransferLeg, TransferReports, WebSocketMedia, text,
 };
 
 /// Telnyx in the registry.
@@ -49,7 +49,7 @@ const EVENTS: &str = "events";
 /// The allowed ring timeouts, in seconds.
 const RING: std::ops::RangeInclusive<u32> = 5..=600;
 /// The allowed durations of a leg, in seconds.
-const LIFE: std::ops::RangeInclusive<u32> = 60..=14_400;
+const TIME_LIMIT_SECONDS: std::ops::RangeInclusive<u32> = 60..=14_400;
 /// Networks end calls that send no packets.
 const SEND_SILENCE: &str = "send_silence_when_idle";
 /// Pauses before retrying the stream of an answered call, while Telnyx does not yet know of the answer.
@@ -80,6 +80,7 @@ struct Telnyx {
 struct TelnyxCall {
     call_control_id: String,
     client_state: Option<String>,
+    is_alive: Option<bool>,
     /// When it ended.
     end_time: Option<String>,
     /// In seconds.
@@ -168,7 +169,10 @@ impl Telnyx {
         body.insert("to".to_owned(), json!(request.to.reveal()));
         body.insert("from".to_owned(), json!(request.from.reveal()));
         body.insert("timeout_secs".to_owned(), json!(request.ring_timeout_seconds.clamp(*RING.start(), *RING.end())));
-        body.insert("time_limit_secs".to_owned(), json!(request.time_limit_seconds.clamp(*LIFE.start(), *LIFE.end())));
+        body.insert(
+            "time_limit_secs".to_owned(),
+            json!(request.time_limit_seconds.clamp(*TIME_LIMIT_SECONDS.start(), *TIME_LIMIT_SECONDS.end())),
+        );
         body.insert("webhook_url".to_owned(), json!(request.address.report(EVENTS)));
         body.insert("client_state".to_owned(), json!(state_of(&request.address)));
         body.insert("command_id".to_owned(), json!(request.call));
@@ -200,7 +204,7 @@ impl Telnyx {
     async fn id_of(&self, leg: &LegRef) -> Result<Option<String>, CarrierError> {
         match &leg.carrier_call_id {
             Some(id) => Ok(Some(id.clone())),
-            None => Ok(self.find_by_state(leg.call).await?),
+            None => Ok(self.find_by_state(leg.call, &[]).await?),
         }
     }
 
@@ -209,15 +213,18 @@ impl Telnyx {
         client_state.and_then(callback::token_of).is_some_and(|token| self.addresses.call_of(&token) == Some(call))
     }
 
-    /// Searches for a call among the live ones of the application, by the state given with its dial.
-    async fn find_by_state(&self, call: CallId) -> Result<Option<String>, TelnyxError> {
+    /// Searches for a leg of a call among the live ones of the application, by the state given with its dial or transfer, except these.
+    async fn find_by_state(&self, call: CallId, except: &[&str]) -> Result<Option<String>, TelnyxError> {
         let path = ["connections", &self.application, "active_calls"];
         let mut after = None::<String>;
         for _ in 0..PAGES {
             let mut query = vec![("page[limit]", PAGE)];
             query.extend(after.as_deref().map(|after| ("page[after]", after)));
             let page = self.api.page::<TelnyxCall>(&path, &query).await?;
-            if let Some(found) = page.data.iter().find(|shown| self.is_of(call, shown.client_state.as_deref())) {
+            let fits = |shown: &&TelnyxCall| {
+                self.is_of(call, shown.client_state.as_deref()) && !except.contains(&shown.call_control_id.as_str())
+            };
+            if let Some(found) = page.data.iter().find(fits) {
                 return Ok(Some(found.call_control_id.clone()).filter(|id| text::is_id(id)));
             }
             let next = page.next();
@@ -302,7 +309,7 @@ impl CallControl for Telnyx {
             "webhook_url": address.report(EVENTS),
             "target_leg_client_state": state_of(&address),
         });
-        // Without it the called number is shown, which is ours only if the far end was the caller.
+        // Without it the called number is shown, which belongs to the tenant only if the far end was the caller.
         if let Some(caller_id) = leg.caller_id_of_transfer() {
             body["from"] = json!(caller_id.reveal());
         }
@@ -318,7 +325,7 @@ impl CallControl for Telnyx {
 
     async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {
         let Some(id) = &leg.carrier_call_id else {
-            let found = self.find_by_state(leg.call).await?;
+            let found = self.find_by_state(leg.call, &[]).await?;
             return Ok(found
                 .map(|carrier_call_id| FoundLeg { carrier_call_id, ended: None, certain: true })
                 .into_iter()
@@ -337,6 +344,32 @@ impl CallControl for Telnyx {
         };
         let ended = shown.end_time.map(|_| Hangup { duration_seconds: shown.call_duration, ..cause });
         Ok(vec![FoundLeg { carrier_call_id: id.clone(), ended, certain: true }])
+    }
+
+    async fn look_up_transfer(
+        &self,
+        leg: &LegRef,
+        other: Option<&str>,
+        over: &[String],
+    ) -> Result<TransferLeg, CarrierError> {
+        let id = match other {
+            Some(id) => Some(id.to_owned()),
+            None => {
+                let others = leg.carrier_call_id.iter().chain(over).map(String::as_str);
+                self.find_by_state(leg.call, &others.collect::<Vec<_>>()).await?
+            }
+        };
+        let Some(id) = id else { return Ok(TransferLeg::UNKNOWN) };
+        let state = match self.api.get::<TelnyxCall>(&["calls", &id], &[]).await {
+            Ok(TelnyxCall { end_time: Some(_), .. }) => TransferLegState::Ended,
+            Ok(TelnyxCall { is_alive: Some(true), .. }) => TransferLegState::Up,
+            Ok(_) => TransferLegState::Ringing,
+            // Telnyx forgets ended calls after some minutes, so this one may not be known yet.
+            Err(failure) if failure.says_missing() => TransferLegState::Unknown,
+            Err(failure) if failure.says_ended() => TransferLegState::Ended,
+            Err(failure) => return Err(failure.into()),
+        };
+        Ok(TransferLeg { carrier_call_id: Some(id), state })
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {

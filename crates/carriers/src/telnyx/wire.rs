@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::stream::codec::{Encoding, StreamFormat};
-use crate::stream::json::{MediaField, Text, push_base64};
+use crate::stream::media_message::{MediaField, Text, push_base64};
 use crate::stream::{StreamEvent, StreamProtocol, StreamStart};
 
 /// The audio codec of both directions.
@@ -138,7 +138,7 @@ struct MediaFormat {
     channels: Option<u32>,
 }
 
-/// A number that some proxies pass on as text.
+/// Reads a number that some proxies send as text.
 fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text.trim().parse().ok(),

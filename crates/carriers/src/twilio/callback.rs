@@ -1,4 +1,4 @@
-//! What the carrier's forms say.
+//! Parsing of the carrier's callbacks.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -164,7 +164,7 @@ fn transfer(
     Ok(Callback { wants_instructions: !bridged && !over, reply, ..about(vec![ended(bridged)]) })
 }
 
-/// Somebody calls, or a call that we placed was answered.
+/// Handles an incoming call, or the answer of a call that we placed.
 fn voice(
     flavour: Flavour,
     fields: &Fields<'_>,

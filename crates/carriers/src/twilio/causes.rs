@@ -1,4 +1,4 @@
-//! What the carrier's codes and words mean: one table for refused requests and for ends of calls.
+//! Meaning of the carrier's codes and statuses: one table for refused requests and for ends of calls.
 //!
 //! The most specific signal wins: the carrier's code, then the SIP status code, then the word.
 
@@ -9,28 +9,28 @@ use switchhook_core::call::{CarrierCause, EndedBy, ErrorCode, Hangup};
 use super::Flavour;
 use super::problem::Problem;
 use crate::rest::RestResponse;
-use crate::{CarrierError, CarrierEvent, DialError, TransferError, sip};
+use crate::{CarrierError, CarrierEvent, DialError, TransferError, sip_status};
 
-/// What a code means.
+/// Meaning of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CodeMeaning {
     /// The credentials, or what they permit.
     Unauthorized,
     /// The state of the account.
     Account,
-    /// Whoever was to be called cannot be.
+    /// The number cannot be called.
     InvalidNumber,
-    /// The carrier does not let anybody call there.
+    /// The carrier does not allow calls to this destination.
     Destination,
-    /// Who is shown as calling.
+    /// The caller ID is refused.
     CallerId,
-    /// What a trial account may not.
+    /// Trial accounts may not do this.
     Trial,
     /// We asked for something that makes no sense.
     OurRequest,
     /// Too much at once.
     Later,
-    /// Nobody was rung long enough, or was blocked, by the network.
+    /// The network blocked the call or did not let it ring long enough.
     Rejected,
     /// The network or a webhook failed.
     Failed,
@@ -99,7 +99,7 @@ fn meaning(flavour: Flavour, code: Option<&str>) -> Option<CodeMeaning> {
     CODES.iter().find(|(codes, _)| codes.contains(&code)).map(|&(_, meaning)| meaning)
 }
 
-/// What a refused request means, with the words of the carrier.
+/// Returns the meaning of a refused request.
 fn judge(flavour: Flavour, status: u16, problem: &Problem) -> Option<CodeMeaning> {
     if status == 401 {
         return Some(CodeMeaning::Unauthorized);
@@ -113,7 +113,7 @@ fn judge(flavour: Flavour, status: u16, problem: &Problem) -> Option<CodeMeaning
     meaning(flavour, problem.code.as_deref())
 }
 
-/// What an answer that is no success means for a dial.
+/// Returns the error of a dial for an unsuccessful response.
 pub(super) fn dial_error(flavour: Flavour, answer: &RestResponse) -> DialError {
     let problem = Problem::of(answer);
     let words = problem.words(flavour, answer.status);
@@ -140,7 +140,7 @@ pub(super) fn dial_error(flavour: Flavour, answer: &RestResponse) -> DialError {
     DialError::Refused { code, words: format!("{words}{hint}") }
 }
 
-/// What an answer that is no success means for any other request. Its words go to logs, so there are no numbers in them.
+/// Returns the error of any other request for an unsuccessful response. Its message goes to logs, so it has no phone numbers.
 pub(super) fn carrier_error(flavour: Flavour, answer: &RestResponse) -> CarrierError {
     let problem = Problem::of(answer);
     let unauthorized = judge(flavour, answer.status, &problem) == Some(CodeMeaning::Unauthorized);
@@ -150,12 +150,12 @@ pub(super) fn carrier_error(flavour: Flavour, answer: &RestResponse) -> CarrierE
     }
 }
 
-/// Returns whether the number may ring all the same: the carrier failed or gave up waiting.
+/// Returns whether the number may ring despite the error: the carrier failed or gave up waiting.
 fn may_ring(answer: &RestResponse) -> bool {
     matches!(answer.status, 408 | 500..)
 }
 
-/// What an answer that is no success means for a transfer.
+/// Returns the error of a transfer for an unsuccessful response.
 pub(super) fn transfer_error(flavour: Flavour, answer: &RestResponse) -> TransferError {
     let refused = carrier_error(flavour, answer);
     if may_ring(answer) {
@@ -164,7 +164,7 @@ pub(super) fn transfer_error(flavour: Flavour, answer: &RestResponse) -> Transfe
     refused.into()
 }
 
-/// Whether the answer to a request to end a call says that it has ended.
+/// Returns whether the response to a request to end a call says that it has ended.
 pub(super) fn has_ended_already(flavour: Flavour, answer: &RestResponse) -> bool {
     let code = Problem::of(answer).code;
     match code.as_deref() {
@@ -174,7 +174,7 @@ pub(super) fn has_ended_already(flavour: Flavour, answer: &RestResponse) -> bool
     }
 }
 
-/// What is reported about a call that has ended.
+/// The report about a call that has ended.
 pub(super) struct CallEnd<'a> {
     /// The word for it.
     pub(super) status: &'a str,
@@ -208,7 +208,7 @@ impl CallEnd<'_> {
             (_, Some(CodeMeaning::Rejected)) => CarrierCause::Rejected,
             // Other codes concern the account or of webhooks, also where the call itself was busy.
             ("failed", Some(_)) => CarrierCause::Failed,
-            _ => sip_code.and_then(sip::cause).unwrap_or_else(|| by_word(self.status, sip_code)),
+            _ => sip_code.and_then(sip_status::cause).unwrap_or_else(|| by_word(self.status, sip_code)),
         };
         let ended_by_carrier = matches!(meaning, Some(CodeMeaning::LastedTooLong | CodeMeaning::Stream));
         Hangup {
@@ -221,7 +221,7 @@ impl CallEnd<'_> {
     }
 }
 
-/// What the word means where neither a code of the carrier nor the SIP status code says it by itself.
+/// Returns the cause for a status that neither a code of the carrier nor a SIP status code explains.
 fn by_word(status: &str, sip_code: Option<u16>) -> CarrierCause {
     match (status, sip_code) {
         // Of calls that failed, it is the carrier that forbids them.

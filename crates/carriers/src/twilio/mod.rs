@@ -1,7 +1,7 @@
 //! Twilio Programmable Voice, and SignalWire's Compatibility API, which is the same with another accent ([`Flavour`]).
 //!
-//! A call at Twilio is created with TwiML that connects it to our media websocket at once, so nothing has to be fetched when
-//! somebody answers. SignalWire's description offers no TwiML in a request, and no limit of time: it is given addresses of ours that
+//! A call at Twilio is created with TwiML that connects it to our media websocket at once, so nothing has to be fetched on
+//! answer. SignalWire's description offers no TwiML in a request, and no limit of time: it is given addresses of ours that
 //! answer with the document, and the call ends with its media stream. What happens comes as signed forms, or as signed JSON.
 
 pub(crate) mod callback;
@@ -36,20 +36,20 @@ use super::rest::{RestError, below};
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
-    LegRef, TransferError, TransferReports, WebSocketMedia, text,
+    LegRef, TransferError, TransferLeg, TransferReports, WebSocketMedia, text,
 };
 
 /// A credential.
 type Secret = Private<String>;
 
-/// What our applications are called at the carrier.
+/// Name of our applications at the carrier.
 const APPLICATION: &str = "Switchhook";
 /// Methods of our addresses.
 const POST: &str = "POST";
 /// Seconds that a call may ring, and that it may last, at most.
 const MAX_TIMEOUT: u32 = 600;
 const MAX_TIME_LIMIT: u32 = 86_400;
-/// What our own limit of a call becomes when somebody else talks on it: Twilio's default, in seconds.
+/// Limit of a call's duration after a transfer: Twilio's default, in seconds.
 const LONGEST_AFTER_TRANSFER: &str = "14400";
 /// How long the number of a transfer rings, in seconds.
 const TRANSFER_RINGS: &str = "30";
@@ -82,7 +82,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// What it is called in a sentence.
+    /// Name in messages.
     fn name(self) -> &'static str {
         match self {
             Self::Twilio => "Twilio",
@@ -90,7 +90,7 @@ impl Flavour {
         }
     }
 
-    /// What it is called in the registry.
+    /// Name in the registry.
     fn provider(self) -> &'static str {
         match self {
             Self::Twilio => TWILIO.name,
@@ -108,7 +108,7 @@ impl Flavour {
 ///
 /// It takes `credentials.account_sid` and `auth_token`; requests are authorised with `api_key_sid` and `api_key_secret`
 /// where those are given, but signatures are always made with the auth token. While that is being changed,
-/// `secondary_auth_token` counts as well; signatures by HMAC-SHA256 are made with `webhook_key_secret`.
+/// `secondary_auth_token` is accepted too; signatures by HMAC-SHA256 are made with `webhook_key_secret`.
 fn connect_twilio(connection: &Connection<'_>) -> Result<Carrier, String> {
     let (account, token) = (connection.required("account_sid")?, connection.required("auth_token")?);
     if !account.reveal().starts_with("AC") {
@@ -224,7 +224,7 @@ impl Adapter {
         }
     }
 
-    /// The id of an application that sends calls to us, made where there is none.
+    /// Returns the id of the application that sends calls to us; creates it if it does not exist.
     async fn application(&self, to: &ConnectionAddress) -> Result<String, CarrierError> {
         let known = self.api.applications(APPLICATION).await?;
         let url = to.report(topics::VOICE);
@@ -241,7 +241,7 @@ impl Adapter {
     }
 }
 
-/// What has calls sent to us, of a number or an application.
+/// Fields of a number or an application that have calls sent to us.
 fn inbound_fields(to: &ConnectionAddress) -> Vec<(&'static str, String)> {
     vec![
         ("VoiceUrl", to.report(topics::VOICE)),
@@ -264,7 +264,7 @@ impl CallControl for Adapter {
         if !answer.is_success() {
             return Err(causes::dial_error(self.flavour, &answer));
         }
-        // A success without the call's id: somebody is rung, perhaps.
+        // A success without the call's id: a phone may be ringing.
         let unreadable = || DialError::Unknown { words: self.flavour.says("its response cannot be read") };
         let call: CallRecord = answer.json().ok_or_else(unreadable)?;
         let waits = Duration::from_millis(call.queue_time_ms());
@@ -313,6 +313,16 @@ impl CallControl for Adapter {
         let calls = self.api.calls_between(from, to).await?;
         let fitting = calls.into_iter().filter(|call| call.may_be(from, to, dialing_at));
         Ok(fitting.filter_map(|call| call.found(self.flavour)).collect())
+    }
+
+    async fn look_up_transfer(
+        &self,
+        leg: &LegRef,
+        _other: Option<&str>,
+        _over: &[String],
+    ) -> Result<TransferLeg, CarrierError> {
+        let Some(id) = &leg.carrier_call_id else { return Ok(TransferLeg::UNKNOWN) };
+        Ok(self.api.child_of(id).await?.map_or(TransferLeg::UNKNOWN, CallRecord::transfer_leg))
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {

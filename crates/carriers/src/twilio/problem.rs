@@ -1,4 +1,4 @@
-//! What the carrier says when it refuses a request.
+//! Error bodies of refused requests.
 
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -8,7 +8,7 @@ use super::Flavour;
 use crate::rest::RestResponse;
 use crate::text;
 
-/// What the carrier says about a request that it refuses: in the shape of its old API, in that of RFC 9457, or as SignalWire's
+/// The error body of a refused request: in the shape of its old API, in that of RFC 9457, or as SignalWire's
 /// list of errors. Empty where it is none of these.
 #[derive(Default)]
 pub(super) struct Problem {

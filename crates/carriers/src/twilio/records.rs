@@ -1,10 +1,10 @@
-//! What the carrier keeps about calls, numbers and the account, read tolerantly: numbers come as text or as numbers.
+//! The carrier's records of calls, numbers and the account, read tolerantly: numbers come as text or as numbers.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 use switchhook_core::Timestamp;
-use switchhook_core::call::Hangup;
+use switchhook_core::call::{Hangup, TransferLegState};
 use switchhook_core::phone_number::PhoneNumber;
 use time::OffsetDateTime;
 use time::format_description::well_known::{Rfc2822, Rfc3339};
@@ -12,7 +12,7 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 use super::Flavour;
 use super::causes::{self, CallEnd};
 use super::problem::lenient_text;
-use crate::{FoundLeg, text};
+use crate::{FoundLeg, TransferLeg, text};
 
 /// A call may have been created this much earlier than we say, by the carrier's clock.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(5);
@@ -37,6 +37,9 @@ pub(super) struct CallRecord {
     to: Option<String>,
     #[serde(deserialize_with = "lenient_text")]
     direction: Option<String>,
+    /// The call whose `<Dial>` created this one.
+    #[serde(deserialize_with = "lenient_text")]
+    parent_call_sid: Option<String>,
     #[serde(deserialize_with = "lenient_text")]
     date_created: Option<String>,
     #[serde(deserialize_with = "lenient_text")]
@@ -55,7 +58,7 @@ impl CallRecord {
         self.queue_time.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 
-    /// What it says about the call; nothing when it says too little.
+    /// Returns the leg; `None` if the record lacks its id or status.
     pub(super) fn found(self, flavour: Flavour) -> Option<FoundLeg> {
         let (carrier_call_id, status) = (self.sid.filter(|sid| text::is_id(sid))?, self.status?);
         let sip_code = self.sip_result_code.and_then(|code| code.parse().ok());
@@ -65,9 +68,25 @@ impl CallRecord {
         Some(FoundLeg { carrier_call_id, ended, certain: false })
     }
 
-    /// Whether it may be a call of ours between these numbers that was intended at `dialing_at`.
+    /// Returns whether a `<Dial>` of this call created it.
+    pub(super) fn is_of(&self, parent: &str) -> bool {
+        self.parent_call_sid.as_deref() == Some(parent)
+    }
+
+    /// Returns it as the leg to the number of a transfer. One that is completed was answered.
+    pub(super) fn transfer_leg(self) -> TransferLeg {
+        let state = match self.status.as_deref() {
+            Some("in-progress" | "answered" | "completed") => TransferLegState::Connected,
+            Some("queued" | "initiated" | "ringing") => TransferLegState::Ringing,
+            Some(status) if causes::is_terminal(status) => TransferLegState::Ended,
+            _ => TransferLegState::Unknown,
+        };
+        TransferLeg { carrier_call_id: self.sid.filter(|sid| text::is_id(sid)), state }
+    }
+
+    /// Returns whether it may be a call of ours between these numbers that was intended at `dialing_at`.
     pub(super) fn may_be(&self, from: &PhoneNumber, to: &PhoneNumber, dialing_at: Timestamp) -> bool {
-        // One account may own both numbers: the other one's side of the call is listed as well.
+        // One account may own both numbers: the other one's side of the call is listed too.
         let placed = self.direction.as_deref().is_none_or(|direction| direction == "outbound-api");
         let between = self.from.as_deref() == Some(from.reveal()) && self.to.as_deref() == Some(to.reveal());
         placed && between && self.created_at().is_some_and(|created| created >= earlier(dialing_at, CLOCKS_DIFFER))
@@ -111,9 +130,9 @@ pub(super) enum NumberRoute<'a> {
     Unset,
     /// To this address.
     Url(&'a str),
-    /// To whom this application says, whatever the number's own address is.
+    /// To this application's address, which overrides the number's own.
     Application(&'a str),
-    /// Into this trunk, whatever the rest is.
+    /// Into this trunk, which overrides everything else.
     Trunk(&'a str),
 }
 
@@ -153,10 +172,10 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// What can be done with it.
+    /// Returns what the account can do.
     ///
     /// # Errors
-    /// What is wrong with it, when nothing can.
+    /// The reason when it can do nothing.
     pub(super) fn in_words(&self, flavour: Flavour) -> Result<String, String> {
         let kind = self.kind.as_deref().unwrap_or("unknown");
         let status = self.status.as_deref().unwrap_or("unknown");
@@ -254,6 +273,26 @@ mod tests {
             let record = call(json!({ "sid": "x", "status": "completed", "duration": duration }));
             let ended = record.found(Flavour::Twilio).and_then(|found| found.ended).expect("it has ended");
             assert_eq!((ended.cause, ended.duration_seconds), (CarrierCause::Normal, seconds));
+        }
+    }
+
+    #[test]
+    fn a_leg_to_another_number_shows_whether_it_was_answered() {
+        let child = |status: &str| call(json!({ "sid": "CA2", "parent_call_sid": "CA1", "status": status }));
+        assert!(child("ringing").is_of("CA1") && !child("ringing").is_of("CA3") && !call(json!({})).is_of("CA1"));
+        for (status, state) in [
+            ("queued", TransferLegState::Ringing),
+            ("ringing", TransferLegState::Ringing),
+            ("in-progress", TransferLegState::Connected),
+            ("completed", TransferLegState::Connected),
+            ("busy", TransferLegState::Ended),
+            ("no-answer", TransferLegState::Ended),
+            ("failed", TransferLegState::Ended),
+            ("canceled", TransferLegState::Ended),
+            ("on-hold", TransferLegState::Unknown),
+        ] {
+            let leg = TransferLeg { carrier_call_id: Some("CA2".to_owned()), state };
+            assert_eq!(child(status).transfer_leg(), leg, "{status}");
         }
     }
 

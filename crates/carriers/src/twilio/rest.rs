@@ -32,7 +32,7 @@ impl TwilioApi {
         Self { flavour, rest, account_url, user, password }
     }
 
-    /// Creates a call. Whether it rang somebody is for the caller to judge.
+    /// Creates a call. The caller of this function decides from the response whether a phone rang.
     pub(super) async fn create_call(&self, fields: &[(&str, String)]) -> Result<RestResponse, RestError> {
         self.post(&["Calls.json"], fields).await
     }
@@ -63,6 +63,14 @@ impl TwilioApi {
         let query = [("To", to.reveal()), ("From", from.reveal()), ("PageSize", LOOKED_THROUGH)];
         let answer = self.get(&self.list("Calls.json", &query)).await?;
         self.read::<Calls>(&answer).map(|found| found.calls)
+    }
+
+    /// The newest call that a `<Dial>` of this one created, if there is one.
+    pub(super) async fn child_of(&self, id: &str) -> Result<Option<CallRecord>, CarrierError> {
+        let query = [("ParentCallSid", id), ("PageSize", LOOKED_THROUGH)];
+        let answer = self.get(&self.list("Calls.json", &query)).await?;
+        let found = self.read::<Calls>(&answer)?.calls;
+        Ok(found.into_iter().find(|call| call.is_of(id)))
     }
 
     /// The account itself.

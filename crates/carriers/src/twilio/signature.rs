@@ -24,7 +24,7 @@ const SIGNALWIRE_SIGNATURE: &str = "x-signalwire-signature";
 /// The part of an address that holds the hash of a body.
 const BODY_HASH: &str = "bodySHA256";
 
-/// What a carrier signs with.
+/// Keys that a carrier signs with.
 pub(super) enum SigningKeys {
     /// Twilio.
     Twilio {
@@ -144,7 +144,7 @@ fn addresses(url: &str) -> Vec<Cow<'_, str>> {
     addresses
 }
 
-/// What Twilio appends to the address.
+/// Returns the text that Twilio appends to the address.
 fn appended_by_twilio(request: &CallbackRequest<'_>) -> Result<String, CallbackError> {
     if has_no_body(request) {
         return Ok(String::new());

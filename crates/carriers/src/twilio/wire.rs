@@ -1,7 +1,7 @@
 //! The messages of a media websocket (Media Streams, in Twilio's words).
 //!
-//! What comes is read tolerantly: numbers are text with one carrier and numbers with the other, and ids may be missing. What goes
-//! has exactly the fields that are documented: others make Twilio drop a message.
+//! Incoming messages are read tolerantly: numbers are text with one carrier and numbers with the other, and ids may be missing. Outgoing ones
+//! have exactly the documented fields: others make Twilio drop a message.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::twiml::TOKEN;
 use crate::stream::codec::{Encoding, StreamFormat};
-use crate::stream::json::{MediaField, Text, WholeNumber, push_base64};
+use crate::stream::media_message::{MediaField, Text, WholeNumber, push_base64};
 use crate::stream::{StreamEvent, StreamProtocol, StreamStart};
 
 /// Media messages that were out of sequence.
@@ -103,7 +103,7 @@ impl MediaStreams {
             Some("start") => self.start(&message),
             Some("media") => Err("media without a payload"),
             Some("dtmf") => key(&message["dtmf"]),
-            // One that was cleared comes back, too. Names that are no numbers are not ours.
+            // A cleared mark is returned too. Marks of others have names that are not numbers.
             Some("mark") => Ok(whole(&message["mark"]["name"]).map_or(StreamEvent::Ignored, StreamEvent::Mark)),
             Some("stop") => Ok(StreamEvent::Stop),
             _ => Ok(StreamEvent::Ignored),

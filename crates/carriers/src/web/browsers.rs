@@ -13,7 +13,7 @@ use crate::media_queue::{MediaSender, media_queue};
 use crate::{CarrierEvent, LegEvent, LegEvents, Media, ToCarrier};
 
 /// Frames of the agent that may be queued: four seconds. They are sent at most 100 ms ahead of their time.
-const WAITING: usize = 200;
+const MESSAGE_CAPACITY: usize = 200;
 
 /// The browsers of one node.
 #[derive(Default)]
@@ -97,7 +97,7 @@ impl Browsers {
             return None;
         }
         let (to_us, incoming) = media_queue();
-        let (outgoing, from_us) = mpsc::channel(WAITING);
+        let (outgoing, from_us) = mpsc::channel(MESSAGE_CAPACITY);
         let (sockets, resumed) = mpsc::channel(1);
         let media = Media { incoming, outgoing, buffered: true, gaps_are_silence: false, shows_conversation: true };
         let shared = Arc::new(SharedLeg {

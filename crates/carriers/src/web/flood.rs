@@ -14,7 +14,7 @@ const SMALLEST: usize = 64;
 const TEXTS: u64 = 50;
 const TEXTS_PER_SECOND: u64 = 20;
 
-/// What one browser has sent. Pure: time is an argument.
+/// Counts of what one browser has sent. Pure: time is an argument.
 pub(super) struct FloodGate {
     began: Instant,
     bytes: u64,

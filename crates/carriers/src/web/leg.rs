@@ -32,14 +32,14 @@ const LOST_AFTER: Duration = Duration::from_secs(3);
 /// A browser that responds but has sent no audio for this long, for example because its microphone is suspended, has a silent caller.
 const SILENT_AFTER: Duration = PING_AFTER;
 /// How long sending a message may take.
-const SEND: Duration = Duration::from_secs(3);
+const SEND_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long after the conversation the command to hang up may arrive.
 const HANG_UP: Duration = Duration::from_secs(3);
 /// Silence of the agent after which the browser has played everything it was sent, so that the transport can change.
-const SETTLED: Duration = Duration::from_millis(200);
+const PLAYED_OUT_AFTER: Duration = Duration::from_millis(200);
 const TO_WEBSOCKET: ServiceMessage<'static> = ServiceMessage::Transport { transport: Transport::Websocket };
 /// The interval at which timeouts are checked.
-const TICK: Duration = Duration::from_millis(100);
+const TIMEOUT_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How a call ended, in terms of the API.
 #[derive(Clone, Debug, Default)]
@@ -163,7 +163,7 @@ impl Leg {
 
     /// Runs until the socket is no longer used.
     async fn exchange(&mut self, socket: &mut WebSocket, is_live: &impl Fn() -> bool) -> Parted {
-        let mut ticks = interval(TICK);
+        let mut ticks = interval(TIMEOUT_CHECK_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut heard_at, mut pinged) = (Instant::now(), false);
         loop {
@@ -221,7 +221,7 @@ impl Leg {
             return Ok(());
         }
         let silence = || FromCarrier::Audio(CallerAudio(Frame::silence(FORMAT)));
-        let frames = TICK.as_millis() / FRAME_DURATION.as_millis();
+        let frames = TIMEOUT_CHECK_INTERVAL.as_millis() / FRAME_DURATION.as_millis();
         let taken = (0..frames).all(|_| self.seat.to_us.send(silence()));
         if taken { Ok(()) } else { Err(Parted::Over) }
     }
@@ -366,11 +366,11 @@ impl Leg {
         if ping {
             transmit(socket, Message::Ping(Bytes::new())).await?;
         }
-        if self.rtc.is_ready() && self.plays_until + SETTLED <= Instant::now() {
+        if self.rtc.is_ready() && self.plays_until + PLAYED_OUT_AFTER <= Instant::now() {
             self.rtc.carry();
             send(socket, &ServiceMessage::Transport { transport: Transport::Udp }).await?;
         }
-        if self.state == AgentState::Speaking && self.plays_until + TICK <= Instant::now() {
+        if self.state == AgentState::Speaking && self.plays_until + TIMEOUT_CHECK_INTERVAL <= Instant::now() {
             return self.becomes(socket, AgentState::Listening).await;
         }
         Ok(())
@@ -442,7 +442,7 @@ async fn send(socket: &mut WebSocket, message: &ServiceMessage<'_>) -> Result<()
 }
 
 async fn transmit(socket: &mut WebSocket, message: Message) -> Result<(), Parted> {
-    match timeout(SEND, socket.send(message)).await {
+    match timeout(SEND_TIMEOUT, socket.send(message)).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) | Err(_) => Err(Parted::Lost),
     }

@@ -70,7 +70,7 @@ impl BrowserMessage {
                 Some(key) if digit.len() == 1 && is_key(key) => Ok(Self::Dtmf(key)),
                 _ => Err("digit must be one of 0 to 9, *, # and A to D".to_owned()),
             },
-            // Ignore marks that are not ours.
+            // Ignore marks that we did not set.
             TextMessage::Mark { name } => Ok(name.parse().map_or(Self::Ignored, Self::Mark)),
             TextMessage::Hangup => Ok(Self::HangUp),
             TextMessage::Resume { token } => Ok(Self::Resume(token)),

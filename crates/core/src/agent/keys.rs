@@ -2,24 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
-/// length.
+/// Collects the caller's keys into one input, up to the finish key, a pause or the maximum length.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Dtmf {
     /// Whether keys are processed.
     pub enabled: bool,
-    /// The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none.
+    /// Key that ends an input and is not part of it; `null` for none.
     #[cfg_attr(feature = "openapi", schema(pattern = "^[0-9*#A-D]$", example = "#"))]
     pub finish_on_key: Option<String>,
-    /// Pause after a key that ends the input, in milliseconds, 500 to 20000.
+    /// Pause after a key that ends the input.
     #[cfg_attr(feature = "openapi", schema(minimum = 500, maximum = 20_000))]
     pub digit_timeout_ms: u32,
-    /// Number of keys that ends the input, 1 to 64.
+    /// Number of keys that ends the input.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 64))]
     pub max_digits: u32,
-    /// Whether a key stops the agent's speech, if the caller may interrupt it.
+    /// Whether a key stops the agent, if the caller may interrupt.
     pub interrupt: bool,
 }
 
@@ -41,10 +40,4 @@ impl Dtmf {
     pub fn finish_key(&self) -> Option<char> {
         self.finish_on_key.as_ref()?.chars().next()
     }
-}
-
-/// Whether this is a DTMF key.
-#[must_use]
-pub const fn is_key(key: char) -> bool {
-    matches!(key, '0'..='9' | '*' | '#' | 'A'..='D')
 }

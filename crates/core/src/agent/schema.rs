@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::FieldError;
-use crate::json_schema::{MAX_DEPTH, SchemaRefusal, written_out};
+use crate::schema_limits::{MAX_DEPTH, SchemaRefusal, written_out};
 
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 

@@ -1,10 +1,13 @@
 //! Tools that the model can call.
 
+mod typed;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+pub(super) use self::typed::TypedTool;
 use super::schema;
 use super::validate::Check;
 use crate::header::is_framing;
@@ -23,62 +26,51 @@ const MAX_CHOSEN: usize = 64;
 /// Maximum length of a URL, in bytes.
 const MAX_URL: usize = 2_048;
 
-/// A tool that the model can call. Its `type` decides which fields apply.
+/// A tool for the model, as it was entered: `type` decides which fields apply, and validation refuses the others. It is returned as a
+/// [`TypedTool`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(into = "TypedTool")]
 pub struct Tool {
-    /// Its type.
+    /// Type of the tool.
     #[serde(rename = "type")]
     pub kind: ToolKind,
-    /// Tells the model when to use it. Tools of an `mcp` server have their own descriptions.
+    /// When the model should use it; tools of an `mcp` server have their own.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub description: Option<String>,
-    /// For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
-    /// defaults to the server's host.
+    /// For `http`: the tool's name. For `mcp`: prefix for names already taken; defaults to the server's host.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(pattern = "^[A-Za-z_][A-Za-z0-9_-]{0,63}$", example = "free_tables"))]
     pub name: Option<String>,
-    /// For `http`: JSON Schema of its arguments, an object; no arguments if absent.
+    /// For `http`: JSON Schema of the arguments.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub parameters: Option<Value>,
-    /// For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
+    /// For `http` and `mcp`.
     #[serde(default, deserialize_with = "trimmed")]
-    #[cfg_attr(feature = "openapi", schema(max_length = 2048, example = "https://example.com/tables"))]
     pub url: Option<String>,
-    /// For `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
+    /// For `http`.
     #[serde(default)]
     pub method: Option<HttpMethod>,
-    /// For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
+    /// For `http` and `mcp`: an `http` connection whose credentials are sent as headers.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
-    /// For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
-    /// them; keep secrets in a connection.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// For `http` and `mcp`: extra headers.
+    #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
+    /// For `http` and `mcp`.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10))]
     pub timeout_seconds: Option<u32>,
-    /// For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
+    /// For `http` and `mcp`: spoken while the tool runs, unless the model already spoke.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_length = 1_000, example = "Let me look that up."))]
     pub filler: Option<String>,
-    /// For `mcp`: names of the server's tools to use; all if empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "openapi", schema(max_items = 64))]
+    /// For `mcp`: tools to use; all if empty.
+    #[serde(default)]
     pub tools: Vec<String>,
-    /// For `transfer`: the possible targets.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "openapi", schema(max_items = 20))]
+    /// For `transfer`: the targets.
+    #[serde(default)]
     pub destinations: Vec<Destination>,
 }
 
 /// The type of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description.
@@ -109,10 +101,10 @@ pub enum HttpMethod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Destination {
-    /// The name that the model uses.
+    /// Name for the model.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200, example = "reception"))]
     pub name: String,
-    /// A number in E.164 form, or a `sip:` URI.
+    /// E.164 number or `sip:` URI.
     #[cfg_attr(
         feature = "openapi",
         schema(

@@ -98,7 +98,7 @@ mod description {
 
     use super::{MAX_PARTS, Traffic};
 
-    const DESCRIPTION: &str = "Which versions new calls get, in percents that add up to 100. Defaults to the newest.";
+    const DESCRIPTION: &str = "Percentage of new calls per version, 100 in total. Defaults to the newest version.";
 
     impl ToSchema for Traffic {}
     impl PartialSchema for Traffic {

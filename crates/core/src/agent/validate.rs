@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::map::{MAX_BYTES, check_map};
-use super::{AgentConfig, Fallback, OnMachine, ToolKind, is_key, schema};
+use super::{AgentConfig, Fallback, OnMachine, ToolKind, schema};
+use crate::dtmf::is_key;
 
 /// An error in one field of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

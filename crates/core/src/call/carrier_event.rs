@@ -34,7 +34,22 @@ pub enum CarrierEvent {
         /// Whether the far end was connected to the number.
         bridged: bool,
     },
-    /// Another leg of the call has ended, such as the one to that number.
+    /// The carrier has created another leg of the call, such as the one to that number.
+    OtherLegStarted {
+        /// The carrier's id of that leg.
+        carrier_call_id: String,
+    },
+    /// The other leg was answered. The carrier is about to connect it.
+    OtherLegAnswered {
+        /// The carrier's id of that leg.
+        carrier_call_id: String,
+    },
+    /// The far end was connected to the other leg.
+    OtherLegBridged {
+        /// The carrier's id of that leg.
+        carrier_call_id: String,
+    },
+    /// The other leg has ended.
     OtherLegEnded {
         /// The carrier's id of that leg.
         carrier_call_id: String,

@@ -8,7 +8,7 @@ use super::phase::{Closing, Phase};
 use super::status::{Hangup, Status};
 use super::{Call, Ending, LegState, Transition};
 use crate::Timestamp;
-use crate::event::EventKind;
+use crate::event::kind::EventKind;
 
 impl Call {
     /// Records the end and stops everything that may still run. The only way out of a live phase.

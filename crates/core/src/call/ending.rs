@@ -10,14 +10,14 @@ pub enum Ending {
     Completed {
         /// Why it ended.
         reason: EndReason,
-        /// Who ended it.
+        /// The party that ended it.
         by: EndedBy,
     },
     /// The call will be `failed`.
     Failed {
         /// Which of the eleven failures it was.
         code: ErrorCode,
-        /// Who or what ended it.
+        /// The party that ended it.
         by: EndedBy,
         /// The details, for the call's `error` field. They may quote a carrier or a number.
         error: Private<String>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::ending::Ending;
 use super::status::{EndReason, EndedBy, ErrorCode, Hangup, Status};
 use crate::Timestamp;
-use crate::event::EventKind;
+use crate::event::kind::EventKind;
 use crate::private::Private;
 
 /// Something that happened to a call.
@@ -65,7 +65,7 @@ pub enum TalkEnd {
     AgentHungUp,
     /// The caller was transferred; this service must not end the leg.
     Transferred {
-        /// Who requested it.
+        /// The party that requested it.
         by: EndedBy,
     },
     /// Nothing was said for too long.
@@ -78,7 +78,7 @@ pub enum TalkEnd {
     MediaLost,
     /// The conversation, or its preparation while the phone rang, failed.
     Failed {
-        /// What failed.
+        /// Kind of failure.
         failure: TalkFailure,
         /// One sentence for the `error` field.
         error: Private<String>,

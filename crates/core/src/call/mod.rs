@@ -24,6 +24,7 @@ mod snapshot;
 mod status;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 use std::time::Duration;
 
@@ -33,10 +34,11 @@ pub use self::message::{CallEffect, CallInput, Change, TalkEnd, TalkFailure};
 pub use self::phase::{Closing, Phase, Timing};
 pub use self::snapshot::Snapshot;
 pub use self::status::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Hangup, Status};
+pub use self::transfer::{TransferLegState, TransferStep, TransferWatch};
 
 use self::ending::Reached;
 use crate::Timestamp;
-use crate::event::EventKind;
+use crate::event::kind::EventKind;
 use crate::private::Private;
 
 /// State of the carrier's leg.
@@ -193,7 +195,7 @@ impl Call {
         }
     }
 
-    /// Extends the ring deadline if the carrier lets the call wait in a queue of its own before it rings. The look-up of a dead node's dial does not
+    /// Extends the ring deadline if the carrier queues the call before it rings. The look-up of a dead node's dial does not
     /// wait for that.
     fn rings_from(&mut self, at: Timestamp) {
         let until = at + self.timing.ring_timeout + self.timing.ring_grace;

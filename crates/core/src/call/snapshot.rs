@@ -10,7 +10,7 @@ use crate::private::Private;
 /// The state of a call in its row: the columns that [`Change`](super::Change) writes.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// Who placed the call.
+    /// Direction of the call.
     pub direction: Direction,
     /// Column `status`.
     pub status: Status,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::wire::wire_words;
 
 wire_words! {
-    /// Where a call stands. It only moves down this list; the last two are final.
-    Status {
+    /// Call status. It only moves down this list; the last two are final.
+    pub enum Status {
         /// Accepted, waiting to be dialled.
         Queued = "queued",
         /// The carrier is dialling, or an inbound call is being answered.
@@ -19,8 +19,8 @@ wire_words! {
         Failed = "failed",
     }
 
-    /// Why a call failed. The list is closed: a code never changes its meaning, and none is added.
-    ErrorCode {
+    /// Why a call failed. Codes are final: none changes meaning, none is added.
+    pub enum ErrorCode {
         /// The carrier rejected the telephony credentials.
         CarrierUnauthorized = "carrier_unauthorized",
         /// The carrier returned an error while dialling.
@@ -46,7 +46,7 @@ wire_words! {
     }
 
     /// Why a completed call ended.
-    EndReason {
+    pub enum EndReason {
         /// The person at the other end, or their line, ended the call.
         CallerHangup = "caller_hangup",
         /// The agent ended the call.
@@ -68,7 +68,7 @@ wire_words! {
     }
 
     /// Who ended a call.
-    EndedBy {
+    pub enum EndedBy {
         /// The person at the other end of the line.
         Caller = "caller",
         /// The agent, because its model or its settings ended the call.
@@ -82,7 +82,7 @@ wire_words! {
     }
 
     /// Who placed the call.
-    Direction {
+    pub enum Direction {
         /// A caller called one of the tenant's numbers.
         Inbound = "inbound",
         /// The tenant had a number called.
@@ -91,8 +91,8 @@ wire_words! {
         Web = "web",
     }
 
-    /// What a carrier says about the end of a call, in one vocabulary for all carriers.
-    CarrierCause {
+    /// The carrier's reason for the end of a call, uniform across carriers.
+    pub enum CarrierCause {
         /// One side hung up in the ordinary way.
         Normal = "normal",
         /// The line was busy.
@@ -129,13 +129,13 @@ impl Status {
 /// The carrier's report of the end of a call, as it goes into the `carrier.hangup` event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hangup {
-    /// What happened, normalised.
+    /// Normalised cause.
     pub cause: CarrierCause,
     /// The SIP status code (RFC 3261 section 21) if the carrier gave one: 100 to 699.
     pub sip_code: Option<u16>,
     /// The carrier's own code or text, for people who read its documentation.
     pub carrier_code: Option<String>,
-    /// Who hung up, if the carrier says so; otherwise [`Call`](super::Call) fills it in.
+    /// The party that hung up, if the carrier says so; otherwise [`Call`](super::Call) fills it in.
     pub hung_up_by: Option<EndedBy>,
     /// Which failure it was, if [`CarrierCause::Failed`] is not specific enough: `carrier_unauthorized` or `unknown_error`.
     #[serde(default)]

@@ -77,15 +77,15 @@ impl Conversation {
         true
     }
 
-    /// Returns whether the line is silent: no one speaks, is about to, or waits for anything.
-    pub(super) fn is_calm(&self) -> bool {
-        self.dialogue.is_calm() && self.strategy.is_calm(&self.dialogue)
+    /// Returns whether the line is silent: neither side speaks or is about to, and nothing is awaited.
+    pub(super) fn is_idle(&self) -> bool {
+        self.dialogue.is_idle() && self.strategy.is_idle(&self.dialogue)
     }
 
     pub(super) fn hang_up_on_silence_at(&self) -> Option<Timestamp> {
         let d = &self.dialogue;
         let after = d.agent.silence.hangup_after_seconds?;
-        self.is_calm().then(|| d.silence.caller() + Duration::from_secs(after.into()))
+        self.is_idle().then(|| d.silence.caller() + Duration::from_secs(after.into()))
     }
 
     pub(super) fn hang_up_on_silence(&mut self) -> bool {
@@ -100,7 +100,7 @@ impl Conversation {
         let d = &self.dialogue;
         let settings = &d.agent.silence;
         let again = self.greet_at().is_none() && d.silence.reprompts() < settings.max_reprompts;
-        let again = again && self.strategy.may_reprompt(d) && self.is_calm();
+        let again = again && self.strategy.may_reprompt(d) && self.is_idle();
         again.then(|| d.silence.anybody() + Duration::from_secs(settings.reprompt_after_seconds.into()))
     }
 

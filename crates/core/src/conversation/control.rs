@@ -6,7 +6,7 @@ use super::effect::Effect;
 use super::phase::Phase;
 use super::playback::Kind;
 use super::tools::NO_TRANSFER_NOW;
-use crate::agent::is_key;
+use crate::dtmf::is_key;
 
 impl Conversation {
     pub(super) fn key_pressed(&mut self, key: char) {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cascade::evidence::Found;
 use crate::Timestamp;
 
-/// What was decided.
+/// Kind of decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

@@ -98,7 +98,7 @@ impl Dialogue {
     }
 
     /// Returns whether nothing is being said, typed or requested.
-    pub(super) fn is_calm(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         let quiet = self.playback.is_idle() && self.dtmf.is_empty() && !self.dtmf_sending;
         quiet && self.phase.is_open() && self.say_queue.is_empty()
     }
@@ -140,7 +140,7 @@ impl Dialogue {
         let stopped = !self.playback.is_idle();
         let (played, truncated) = self.playback.cut();
         for Truncated { item, heard } in truncated {
-            self.emit(super::realtime::RealtimeCommand::Truncate { item, heard });
+            self.emit(super::realtime::messages::RealtimeCommand::Truncate { item, heard });
         }
         if stopped {
             self.emit(Effect::ClearPlayback);

@@ -135,13 +135,13 @@ pub struct TurnTimes {
 pub struct ResponseStages {
     /// The caller's last audio, or last key.
     pub end_of_speech_ms: i64,
-    /// The turn was judged to be over.
+    /// End-of-turn decision.
     pub end_of_turn_ms: i64,
-    /// The model's first text; `null` for a speech-to-speech model. May be before `end_of_turn_ms` when the model was asked early.
+    /// First text from the model; `null` for speech-to-speech. Can precede `end_of_turn_ms` if the model was asked early.
     pub first_token_ms: Option<i64>,
-    /// The first audio was made.
+    /// First audio generated.
     pub first_audio_ms: Option<i64>,
-    /// The first audio was heard.
+    /// First audio heard.
     pub heard_ms: i64,
 }
 

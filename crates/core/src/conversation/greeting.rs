@@ -8,7 +8,7 @@ use crate::Timestamp;
 use crate::agent::GreetingMode;
 
 /// How much later the agent greets if something is heard that may not be speech.
-const POSTPONED: Duration = Duration::from_millis(200);
+const GREETING_DELAY: Duration = Duration::from_millis(200);
 
 impl Conversation {
     pub(super) fn greet(&mut self) {
@@ -30,8 +30,8 @@ impl Conversation {
         let due = self.dialogue.is_due(self.greet_at());
         if due {
             // It may be noise: recognised words end the wait for the greeting on their own.
-            let is_heard = self.dialogue.is_calm() && !self.strategy.is_calm(&self.dialogue);
-            let at = is_heard.then(|| self.dialogue.now + POSTPONED);
+            let is_heard = self.dialogue.is_idle() && !self.strategy.is_idle(&self.dialogue);
+            let at = is_heard.then(|| self.dialogue.now + GREETING_DELAY);
             self.dialogue.phase = Phase::Greeting { at };
             if !is_heard {
                 self.strategy.greet_late(&mut self.dialogue);

@@ -47,7 +47,7 @@ pub enum Input {
     SynthesisFailed {
         /// The number of the [`super::Effect::Speak`].
         utterance: u32,
-        /// What went wrong.
+        /// Kind of failure.
         failure: Failure,
     },
     /// An utterance could not be synthesized in time; a tone is played instead.
@@ -78,7 +78,7 @@ pub enum Input {
     },
     /// The API requests that the agent say this.
     Say {
-        /// What to say.
+        /// Text to say.
         text: String,
         /// Whether it replaces what the agent is saying or is about to say.
         interrupt: bool,

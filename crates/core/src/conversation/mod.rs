@@ -55,6 +55,7 @@ pub use tool_call::ToolCall;
 pub use transcript::{Entry, Speaker};
 
 use self::cascade::Cascade;
+use self::cascade::markdown::named_keys;
 use self::dialogue::Dialogue;
 use self::phase::Phase;
 use self::realtime::Realtime;
@@ -95,7 +96,7 @@ impl Conversation {
     #[must_use]
     pub fn greeting(agent: &AgentConfig) -> Option<String> {
         let text = agent.greeting.text.trim();
-        (agent.greeting.mode == GreetingMode::Speak && !text.is_empty()).then(|| text.to_owned())
+        (agent.greeting.mode == GreetingMode::Speak && !text.is_empty()).then(|| named_keys(text, &agent.language))
     }
 
     /// Returns texts that may be said in any conversation of this agent, starting with those needed most when its TTS is late or fails. Their audio

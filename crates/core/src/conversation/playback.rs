@@ -122,7 +122,7 @@ impl Response {
     }
 }
 
-/// What was heard of a response that is over.
+/// The part of a finished response that the caller heard.
 pub(super) struct Played {
     pub(super) kind: Kind,
     pub(super) text: String,

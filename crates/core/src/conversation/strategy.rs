@@ -67,17 +67,17 @@ pub(super) trait Strategy: Send + Sync {
     /// Handles the end: hands over what is not in the transcript yet.
     fn finish(&mut self, d: &mut Dialogue);
 
-    /// Applies one of its own rules that come before the goodbye. Returns whether one applied.
+    /// Applies one of the strategy's rules that come before the goodbye. Returns whether one applied.
     fn settle_playback(&mut self, d: &mut Dialogue) -> bool;
-    /// Applies one of its own rules that come after the goodbye. Returns whether one applied.
+    /// Applies one of the strategy's rules that come after the goodbye. Returns whether one applied.
     fn settle_turn(&mut self, d: &mut Dialogue) -> bool;
     /// Updates state after the rules have been applied.
     fn settled(&mut self, _: &mut Dialogue) {}
     /// Returns when time alone makes a rule apply.
     fn next_deadline(&self, d: &Dialogue) -> Option<Timestamp>;
 
-    /// Returns whether the line is silent: no one speaks, is about to, or is awaited.
-    fn is_calm(&self, d: &Dialogue) -> bool;
+    /// Returns whether the line is silent: neither side speaks, is about to, or is awaited.
+    fn is_idle(&self, d: &Dialogue) -> bool;
     /// Returns whether a silent caller may be reprompted.
     fn may_reprompt(&self, _: &Dialogue) -> bool {
         true

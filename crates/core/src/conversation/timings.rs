@@ -15,8 +15,10 @@ pub struct Timings {
     pub stt: Duration,
     /// Noise shorter than this is not worth asking the caller to repeat.
     pub unclear_speech: Duration,
-    /// How long the agent stays silent after a short noise, in case words are recognised in it.
+    /// How long after a short noise words may still be recognised in it.
     pub false_interruption: Duration,
+    /// How long after the reported end of voice over the agent it continues, even if the words are not known yet.
+    pub overlap_resume: Duration,
     /// A caller who speaks within this time after the end of their turn continues it: it was not over.
     pub turn_resumed: Duration,
     /// A single word over the agent that is shorter than this needs no response.
@@ -48,6 +50,8 @@ pub struct Timings {
     pub goodbye_silence: Duration,
     /// The maximum duration of a goodbye, after which the call ends anyway.
     pub goodbye_limit: Duration,
+    /// A machine whose greeting has a pause, into which the agent has spoken, continues within this time.
+    pub greeting_pause: Duration,
     /// How long to wait for a machine's beep; then the message is left anyway.
     pub beep: Duration,
 }
@@ -61,6 +65,7 @@ impl Default for Timings {
             stt: Duration::from_millis(2_500),
             unclear_speech: Duration::from_millis(300),
             false_interruption: Duration::from_secs(1),
+            overlap_resume: Duration::from_millis(160),
             turn_resumed: Duration::from_millis(1_500),
             long_word: Duration::from_millis(800),
             long_backchannel: Duration::from_millis(1_500),
@@ -76,6 +81,7 @@ impl Default for Timings {
             goodbye_tail: Duration::from_millis(300),
             goodbye_silence: Duration::from_secs(6),
             goodbye_limit: Duration::from_secs(20),
+            greeting_pause: Duration::from_secs(2),
             beep: Duration::from_secs(30),
         }
     }

@@ -14,7 +14,7 @@ const MISSING_WORDS: Duration = Duration::from_secs(5);
 /// One line of the transcript.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Who spoke.
+    /// Speaker of the line.
     pub speaker: Speaker,
     /// The text: the caller's as recognised, the agent's as far as it was heard.
     pub text: String,
@@ -56,7 +56,7 @@ enum UnwrittenLine {
     Held(CallerWords),
     /// A turn that the caller continues, with its text so far.
     Reopened(CallerWords),
-    /// What was heard of the response to half a turn; the model does not see it.
+    /// The part that the caller heard of the response to half a turn; the model does not see it.
     Obsolete(Played),
     /// A turn whose text follows, as this item; without an item while the session that heard it is gone.
     Pending {

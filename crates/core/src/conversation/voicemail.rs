@@ -1,5 +1,7 @@
 //! An answering machine: the agent hangs up or leaves a message.
 
+use std::time::Duration;
+
 use super::Conversation;
 use super::decision::DecisionKind;
 use super::effect::End;
@@ -35,14 +37,20 @@ impl Conversation {
     }
 
     /// Returns whether the caller is a person in spite of this evidence: one who got a response is. The agent may have spoken into a pause of a
-    /// greeting, so phrases that only recordings say still count after one response.
+    /// greeting, so what only recordings say still counts after one response, if it begins before the caller can have heard that.
     fn is_person(&self, by: MachineEvidence) -> bool {
         let d = &self.dialogue;
-        let answered_since = || d.answered_at.is_some_and(|at| self.strategy.words_began(d) < at);
+        let begins_before = |listened: Duration| {
+            d.answered_at.is_some_and(|answered| self.strategy.words_began(d) < answered + listened)
+        };
         match by {
             MachineEvidence::Carrier | MachineEvidence::Beep => d.turns > 0,
-            MachineEvidence::Words => d.is_human || (d.turns > 0 && !answered_since()),
-            MachineEvidence::Recording => d.turns > u32::from(!d.is_human) && !answered_since(),
+            MachineEvidence::Words => d.is_human || (d.turns > 0 && !begins_before(Duration::ZERO)),
+            MachineEvidence::Recording => {
+                let greeting = d.turns <= 1 && !d.is_human;
+                let listened = if greeting { d.timings.greeting_pause } else { Duration::ZERO };
+                d.turns > 0 && !begins_before(listened)
+            }
         }
     }
 

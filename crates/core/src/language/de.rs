@@ -324,6 +324,8 @@ pub(super) const GERMAN: Language = Language {
         "der angerufene teilnehmer",
         "teilnehmer ist vorübergehend",
         "person you have called",
+        "kein anschluss unter dieser nummer",
+        "gewählte rufnummer",
     ],
     voicemail: &[
         "nachricht hinterlassen",
@@ -334,6 +336,10 @@ pub(super) const GERMAN: Language = Language {
         "anruf nicht entgegennehmen",
         "anruf leider nicht",
         "ihren anruf im moment nicht",
+        "anruf gerade nicht",
+        "anruf momentan nicht",
+        "anruf derzeit nicht",
+        "anruf zurzeit nicht",
     ],
     offers: &[
         "möchten sie",
@@ -347,5 +353,12 @@ pub(super) const GERMAN: Language = Language {
         "könntest du",
         "bei mir",
         "bei uns",
+        "soll ich",
+        "darf ich",
+        "kann ich eine",
+        "ich möchte",
+        "ich würde",
+        "ich wollte",
+        "ich will",
     ],
 };

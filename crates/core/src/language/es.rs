@@ -287,5 +287,11 @@ pub(super) const SPANISH: Language = Language {
         "me puede",
         "me puedes",
         "conmigo",
+        "quiere que",
+        "quieres que",
+        "quisiera",
+        "quiero",
+        "quería",
+        "puedo dejar",
     ],
 };

@@ -263,6 +263,8 @@ pub(super) const FRENCH: Language = Language {
         "le répondeur de",
         "boîte vocale",
         "votre correspondant n'est pas",
+        "numéro que vous avez demandé",
+        "numéro que vous avez composé",
     ],
     voicemail: &[
         "laissez un message",
@@ -290,5 +292,12 @@ pub(super) const FRENCH: Language = Language {
         "tu peux me",
         "vous pouvez me",
         "avec moi",
+        "vous voulez que",
+        "tu veux que",
+        "je voudrais",
+        "je veux",
+        "je souhaite",
+        "je peux",
+        "puis-je",
     ],
 };

@@ -285,5 +285,16 @@ pub(super) const HINDI: Language = Language {
         "number you are calling",
     ],
     voicemail: &["संदेश छोड़", "मैसेज छोड़", "leave a message"],
-    offers: &["क्या आप", "चाहेंगे", "मेरे पास", "can you", "could you", "would you", "do you want", "with me"],
+    offers: &[
+        "क्या आप",
+        "चाहेंगे",
+        "मेरे पास",
+        "can you",
+        "could you",
+        "would you",
+        "do you want",
+        "with me",
+        "चाहता",
+        "चाहती",
+    ],
 };

@@ -208,6 +208,8 @@ pub(super) const ITALIAN: Language = Language {
         "casella vocale",
         "cliente da lei chiamato",
         "utente da lei chiamato",
+        "numero da lei chiamato",
+        "numero selezionato",
     ],
     voicemail: &[
         "lasciate un messaggio",
@@ -219,5 +221,5 @@ pub(super) const ITALIAN: Language = Language {
         "al momento non posso rispondere",
         "non possiamo rispondere al momento",
     ],
-    offers: &["vuole", "vuoi", "può", "puoi", "potrebbe", "desidera", "con me"],
+    offers: &["vuole", "vuoi", "può", "puoi", "potrebbe", "desidera", "con me", "vorrei", "volevo", "voglio", "posso"],
 };

@@ -10,6 +10,7 @@ mod fr;
 mod hi;
 mod it;
 mod ja;
+mod keys;
 mod nl;
 mod pt;
 mod words;
@@ -18,12 +19,13 @@ mod words;
 mod tests;
 
 pub use en::ENGLISH;
+pub use keys::KeyNames;
 pub use words::{MachineWords, is_unspaced};
 
 /// Lower-case words, or phrases of words with one space between them.
 pub type WordList = &'static [&'static str];
 
-/// The table of one language. Phrases use formal address, because callers are strangers.
+/// The table of one language. Phrases use formal address, because callers are customers.
 #[derive(Debug)]
 pub struct Language {
     /// BCP 47: the primary subtag, or with a region where that matters; empty for the table without words.

@@ -257,7 +257,18 @@ pub(super) const PORTUGUESE: Language = Language {
         "não podemos atender a sua",
         "número chamado",
     ],
-    offers: &["quer deixar", "gostaria de deixar", "poderia", "você pode me", "pode me", "comigo"],
+    offers: &[
+        "quer deixar",
+        "gostaria de deixar",
+        "poderia",
+        "você pode me",
+        "pode me",
+        "comigo",
+        "queria deixar",
+        "quero deixar",
+        "posso deixar",
+        "quer que",
+    ],
 };
 
 pub(super) const EUROPEAN_PORTUGUESE: Language = Language {

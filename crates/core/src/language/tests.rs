@@ -1,3 +1,5 @@
+mod openings;
+
 use super::*;
 use crate::agent::{AgentConfig, GreetingMode, Interruption};
 
@@ -78,10 +80,10 @@ fn words_of_tables_are_found_as_callers_words_are() {
             for (i, entry) in list.iter().enumerate() {
                 let found = match name {
                     "abbreviations" => entry.to_lowercase(),
-                    "recordings" if language.machine_words(entry) == Some(MachineWords::Recording) => {
+                    "recordings" if language.machine_words(entry, true) == Some(MachineWords::Recording) => {
                         (*entry).to_owned()
                     }
-                    "voicemail" if language.machine_words(entry) == Some(MachineWords::Voicemail) => {
+                    "voicemail" if language.machine_words(entry, true) == Some(MachineWords::Voicemail) => {
                         (*entry).to_owned()
                     }
                     _ => language.words(entry).join(join),
@@ -184,7 +186,7 @@ fn greetings_of_voicemail_are_recognised_and_people_are_not() {
         ("de", "Leider kann ich Ihren Anruf im Moment nicht entgegennehmen, hinterlassen Sie mir gern eine Nachricht."),
     ];
     for (tag, words) in machines {
-        assert!(Language::of(tag).machine_words(words).is_some(), "{tag}: {words}");
+        assert!(Language::of(tag).machine_words(words, true).is_some(), "{tag}: {words}");
     }
     let people = [
         ("en", "Hello, this is Ava, who is calling?"),
@@ -218,6 +220,6 @@ fn greetings_of_voicemail_are_recognised_and_people_are_not() {
         ("ja", "外出しておりますが、メッセージをお残しになりますか。"),
     ];
     for (tag, words) in people {
-        assert_eq!(Language::of(tag).machine_words(words), None, "{tag}: {words}");
+        assert_eq!(Language::of(tag).machine_words(words, true), None, "{tag}: {words}");
     }
 }

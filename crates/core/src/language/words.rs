@@ -78,18 +78,21 @@ impl Language {
         phrases.iter().any(|phrase| text.strip_suffix(phrase).is_some_and(ends))
     }
 
-    /// Returns which kind of machine says this; `None` if people also say it.
+    /// Returns which kind of machine says this; `None` if people also say it. Before its end, a text may still turn out to be a question.
     #[must_use]
-    pub fn machine_words(&self, text: &str) -> Option<MachineWords> {
+    pub fn machine_words(&self, text: &str, is_final: bool) -> Option<MachineWords> {
         let mut plain = text.to_lowercase().replace('\u{2019}', "'");
         if !self.spaced {
             plain.retain(|c| !c.is_whitespace());
         }
         let contains = |text: &str, phrases: WordList| phrases.iter().any(|phrase| text.contains(phrase));
-        if contains(&plain, self.recordings) {
+        // Networks and voicemail ask nothing, but a person may offer voicemail.
+        let asks = |sentence: &str| self.is_offer(sentence) && (!is_final || ends_in_question(sentence));
+        let mut sentences = plain.split_inclusive(SENTENCE_ENDS);
+        if sentences.any(|sentence| contains(sentence, self.recordings) && !asks(sentence)) {
             return Some(MachineWords::Recording);
         }
-        let sentences = plain.split_inclusive(SENTENCE_ENDS).filter(|sentence| !sentence.ends_with(['?', '？']));
+        let sentences = plain.split_inclusive(SENTENCE_ENDS).filter(|sentence| is_final && !ends_in_question(sentence));
         let mut clauses = sentences.flat_map(|sentence| sentence.split(SEPARATORS));
         let greeting = clauses.any(|clause| contains(clause, self.voicemail) && !self.is_offer(clause));
         greeting.then_some(MachineWords::Voicemail)
@@ -97,11 +100,15 @@ impl Language {
 
     /// Returns whether a person offers to take a message.
     fn is_offer(&self, clause: &str) -> bool {
-        let words = format!(" {} ", clause.split_whitespace().collect::<Vec<_>>().join(" "));
+        let words = format!(" {} ", if self.spaced { self.words(clause).join(" ") } else { String::new() });
         self.offers
             .iter()
             .any(|offer| if self.spaced { words.contains(&format!(" {offer} ")) } else { clause.contains(offer) })
     }
+}
+
+fn ends_in_question(sentence: &str) -> bool {
+    sentence.trim_end().ends_with(['?', '？'])
 }
 
 /// The kind of a text that machines say.

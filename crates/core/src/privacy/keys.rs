@@ -1,7 +1,7 @@
 //! DTMF keys in a caller's turn, after a mark written by the turn engine.
 
 use super::{Found, Redact};
-use crate::agent::is_key;
+use crate::dtmf::is_key;
 
 /// The mark before the keys in a caller's turn: `My number is [keys] 1234`.
 pub const KEYS_MARK: &str = "[keys]";

@@ -13,4 +13,4 @@ pub use invitation::{
 };
 pub use return_to::local_path;
 pub use role::{Role, UnknownRole};
-pub use session::{ABSOLUTE, IDLE, STATE_MAX_AGE, SessionTimes};
+pub use session::{ABSOLUTE_LIFETIME, IDLE_TIMEOUT, STATE_MAX_AGE, SessionTimes};

@@ -7,9 +7,9 @@ use crate::Timestamp;
 /// How long a person may take at the identity provider.
 pub const STATE_MAX_AGE: Duration = Duration::from_secs(600);
 /// A session ends this long after it was last used.
-pub const IDLE: Duration = Duration::from_secs(12 * 3600);
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(12 * 3600);
 /// A session ends this long after the sign-in, regardless of use.
-pub const ABSOLUTE: Duration = Duration::from_secs(7 * 24 * 3600);
+pub const ABSOLUTE_LIFETIME: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// When a session began and was last used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl SessionTimes {
     /// Returns when it ends unless it is used again.
     #[must_use]
     pub fn ends_at(self) -> Timestamp {
-        (self.used_at + IDLE).min(self.created_at + ABSOLUTE)
+        (self.used_at + IDLE_TIMEOUT).min(self.created_at + ABSOLUTE_LIFETIME)
     }
 
     /// Returns whether it has not ended at `now`.

@@ -12,7 +12,7 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 
 /// How long the server may take to respond.
-const TIMEOUT: Duration = Duration::from_secs(2);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 const RETRIES: usize = 1;
 
 /// Creates a resolver that queries `server` over UDP, and over TCP when the response does not fit. It caches nothing: a name is checked
@@ -26,7 +26,7 @@ pub(super) fn resolver(server: SocketAddr) -> Result<TokioResolver, NetError> {
     let config = ResolverConfig::from_name_servers(vec![server]);
     let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
     let options = builder.options_mut();
-    options.timeout = TIMEOUT;
+    options.timeout = QUERY_TIMEOUT;
     options.attempts = RETRIES;
     options.cache_size = 0;
     options.use_hosts_file = ResolveHosts::Never;

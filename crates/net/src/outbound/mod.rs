@@ -6,6 +6,7 @@
 
 mod clients;
 mod dns;
+mod encoding;
 mod names;
 mod tenants;
 mod tls;
@@ -13,6 +14,7 @@ pub mod ws;
 
 pub use self::clients::Clients;
 use self::clients::Opening;
+pub use self::encoding::unpacked;
 pub use names::{LookupError, Names};
 pub use tenants::{Exemptions, PerTenant};
 
@@ -21,7 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::{HeaderMap, HeaderName, RETRY_AFTER};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, Response};
 use switchhook_core::header::is_framing;
 use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_address, judge_url};
@@ -91,15 +93,16 @@ impl ClientSettings {
     /// Returns a builder for clients that enforce the address policy on every connection.
     ///
     /// IP addresses in a URL are not resolved and not checked here: check URLs with [`judge_url`]
-    /// before sending, as [`Client`] does.
+    /// before sending, as [`Client`] does. Responses are read through [`unpacked`].
     pub fn builder(&self) -> reqwest::ClientBuilder {
-        self.offering(&[b"h2", b"http/1.1"])
+        let mut offered = HeaderMap::new();
+        offered.insert(ACCEPT_ENCODING, HeaderValue::from_static(encoding::ACCEPTED));
+        self.offering(&[b"h2", b"http/1.1"]).default_headers(offered)
     }
 
     /// The same for HTTP/1.1 only and without pooling, because a WebSocket never returns its connection.
     fn builder_for_websockets(&self) -> reqwest::ClientBuilder {
-        let builder = self.offering(&[b"http/1.1"]).http1_only().pool_max_idle_per_host(0);
-        builder.no_gzip().no_deflate().no_brotli().no_zstd()
+        self.offering(&[b"http/1.1"]).http1_only().pool_max_idle_per_host(0)
     }
 
     fn offering(&self, protocols: &[&[u8]]) -> reqwest::ClientBuilder {
@@ -221,7 +224,8 @@ impl Client {
         let url = judge_url(url, &self.policy)?;
         // The deadline covers everything, from DNS to the end of the body.
         let request = self.http.of(&url).post(url).headers(headers).body(body).timeout(self.deadline);
-        let mut response = request.send().await.map_err(|error| explain(&error, self.deadline))?;
+        let response = request.send().await.map_err(|error| explain(&error, self.deadline))?;
+        let mut response = unpacked(response);
         check_peer(&response, &self.policy)?;
         Ok(Answer::read(&mut response).await)
     }
@@ -262,7 +266,7 @@ impl Client {
         if let Some(body) = body {
             asked = asked.body(body);
         }
-        let response = asked.send().await.map_err(|error| explain(&error, deadline))?;
+        let response = unpacked(asked.send().await.map_err(|error| explain(&error, deadline))?);
         check_peer(&response, &self.policy)?;
         Ok(response)
     }

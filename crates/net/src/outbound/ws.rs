@@ -17,7 +17,7 @@ use url::Url;
 pub use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 pub use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
-use super::{Answer, ClientSettings, Clients, NetworkSettings, SendError, check_peer, explain, innermost};
+use super::{Answer, ClientSettings, Clients, NetworkSettings, SendError, check_peer, explain, innermost, unpacked};
 use crate::queues::Queue;
 
 /// Maximum size of a message in bytes: more than a minute of speech in G.711 and base64. Parsed as JSON it is many times as
@@ -102,9 +102,10 @@ impl WebSockets {
         let request =
             self.http.of(&url).get(url).headers(headers).header(CONNECTION, "Upgrade").header(UPGRADE, "websocket");
         let request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, &key);
-        let mut response = request.send().await.map_err(|error| explain(&error, deadline))?;
+        let response = request.send().await.map_err(|error| explain(&error, deadline))?;
         check_peer(&response, &self.policy)?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let mut response = unpacked(response);
             let headers = response.headers().clone();
             let answer = Answer::read(&mut response).await;
             return Err(OpenError::Refused(Box::new(Refused { answer, headers })));

@@ -29,7 +29,7 @@ pub(crate) const DEFAULT_MODEL: &str = "claude-haiku-4-5";
 /// The API version; required in every request.
 const VERSION: &str = "2023-06-01";
 /// The highest temperature. Agents may set up to 2.
-const HOTTEST: f32 = 1.0;
+const MAX_TEMPERATURE: f32 = 1.0;
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry = ProviderEntry {
@@ -90,7 +90,7 @@ impl LlmAdapter for Messages {
             body["system"] = json!([{ "type": "text", "text": system }]);
         }
         if let Some(temperature) = request.temperature {
-            body["temperature"] = json!(temperature.min(HOTTEST));
+            body["temperature"] = json!(temperature.min(MAX_TEMPERATURE));
         }
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(wire::tool).collect();

@@ -55,6 +55,8 @@ pub(super) struct MessagesResponse {
     tools: Vec<OpenCall>,
     read: Tokens,
     reason: Option<String>,
+    /// Whether the server reported that the response is complete. Some do without a reason.
+    stopped: bool,
 }
 
 struct OpenCall {
@@ -62,6 +64,8 @@ struct OpenCall {
     id: String,
     name: String,
     arguments: String,
+    /// The input that came with the start of the block: a placeholder, or all of it where no delta follows.
+    input: Value,
 }
 
 /// Token counts; later values replace earlier ones.
@@ -100,21 +104,25 @@ impl LlmResponse for MessagesResponse {
             "content_block_delta" => self.block_goes_on(index, &event["delta"]),
             "message_delta" => {
                 self.read.take(event.get("usage"));
-                self.reason = event.pointer("/delta/stop_reason").and_then(Value::as_str).map(str::to_owned);
+                self.take_reason(event.pointer("/delta/stop_reason"));
                 StreamStep::Nothing
             }
-            "message_stop" => StreamStep::Over,
+            "message_stop" => {
+                self.stopped = true;
+                StreamStep::Over
+            }
+            "message" => self.whole(event),
             _ => StreamStep::Nothing,
         })
     }
 
     fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
         match self.reason.as_deref() {
-            None => Err(LlmFailure::cut_off()),
+            None if !self.stopped => Err(LlmFailure::cut_off()),
             Some("refusal") => Err(LlmFailure::content_refused("the model refused to respond (refusal)")),
             Some("model_context_window_exceeded") => Err(LlmFailure::too_long()),
-            Some(reason) => {
-                let cut = FinishReason::read(reason) == FinishReason::Length;
+            reason => {
+                let cut = reason.is_some_and(|reason| FinishReason::read(reason) == FinishReason::Length);
                 Ok(std::mem::take(&mut self.tools).into_iter().map(|call| call.finish(cut)).collect())
             }
         }
@@ -138,12 +146,38 @@ impl LlmResponse for MessagesResponse {
 }
 
 impl MessagesResponse {
+    /// Takes a complete response, which some servers send in place of a stream.
+    fn whole(&mut self, message: &Value) -> StreamStep {
+        self.read.take(message.get("usage"));
+        self.take_reason(message.get("stop_reason"));
+        self.stopped = true;
+        let (mut text, mut called) = (String::new(), false);
+        for (index, block) in (0..).zip(message.get("content").and_then(Value::as_array).into_iter().flatten()) {
+            match self.block_starts(index, block) {
+                StreamStep::Text(more) => text.push_str(&more),
+                step => called |= step == StreamStep::Tool,
+            }
+        }
+        if called && text.is_empty() { StreamStep::Tool } else { spoken(text) }
+    }
+
+    /// Keeps the reason for which the response ended. Later events may come without it.
+    fn take_reason(&mut self, reason: Option<&Value>) {
+        self.reason = reason.and_then(Value::as_str).map(str::to_owned).or(self.reason.take());
+    }
+
     fn block_starts(&mut self, index: u64, block: &Value) -> StreamStep {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match block.get("type").and_then(Value::as_str) {
-            // The input in this block is a placeholder.
             Some("tool_use") => {
-                self.tools.push(OpenCall { index, id: text("id"), name: text("name"), arguments: String::new() });
+                let input = block.get("input").cloned().unwrap_or_default();
+                self.tools.push(OpenCall {
+                    index,
+                    id: text("id"),
+                    name: text("name"),
+                    arguments: String::new(),
+                    input,
+                });
                 StreamStep::Tool
             }
             Some("text") => spoken(text("text")),
@@ -172,7 +206,8 @@ fn spoken(text: String) -> StreamStep {
 
 impl OpenCall {
     fn finish(self, cut: bool) -> ToolCall {
-        let arguments = arguments(&self.arguments, cut);
+        let is_whole = self.arguments.is_empty() && self.input.as_object().is_some_and(|input| !input.is_empty());
+        let arguments = if is_whole { self.input } else { arguments(&self.arguments, cut) };
         ToolCall { id: self.id, name: self.name, arguments, signature: None }
     }
 }
@@ -203,6 +238,62 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn calls(events: &[Value]) -> Result<Vec<ToolCall>, LlmFailure> {
+        let mut response = MessagesResponse::default();
+        for event in events {
+            assert!(response.take(event).is_ok(), "{event}");
+        }
+        response.finish(false)
+    }
+
+    #[test]
+    fn a_call_whose_input_comes_with_its_start_keeps_it() {
+        let block = |input: Value| json!({ "type": "tool_use", "id": "t", "name": "book", "input": input });
+        let start = |input| json!({ "type": "content_block_start", "index": 0, "content_block": block(input) });
+        let delta = json!({ "type": "input_json_delta", "partial_json": "{\"day\":\"Friday\"}" });
+        let delta = json!({ "type": "content_block_delta", "index": 0, "delta": delta });
+        let stop = json!({ "type": "message_stop" });
+        let friday = json!({ "day": "Friday" });
+        for (events, arguments) in [
+            (vec![start(friday.clone()), stop.clone()], &friday),
+            (vec![start(json!({ "day": "" })), delta.clone(), stop.clone()], &friday),
+            (vec![start(Value::Null), delta, stop.clone()], &friday),
+            (vec![start(json!({})), stop], &json!({})),
+        ] {
+            let calls = calls(&events).unwrap_or_default();
+            assert!(calls.len() == 1 && calls[0].arguments == *arguments, "{events:?}: {calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_response_is_complete_with_a_reason_or_with_its_stop() {
+        let reason = |reason: Value| json!({ "type": "message_delta", "delta": { "stop_reason": reason } });
+        let usage = json!({ "type": "message_delta", "usage": { "output_tokens": 7 } });
+        let stop = json!({ "type": "message_stop" });
+        for complete in [
+            vec![reason(json!("end_turn")), usage.clone()],
+            vec![reason(json!("end_turn")), usage.clone(), stop.clone()],
+            vec![reason(Value::Null), stop],
+        ] {
+            assert!(calls(&complete).is_ok(), "{complete:?}");
+        }
+        assert!(calls(&[reason(Value::Null), usage]).is_err_and(|failure| failure == LlmFailure::cut_off()));
+    }
+
+    #[test]
+    fn a_response_that_is_not_streamed_is_read() {
+        let call = json!({ "type": "tool_use", "id": "t", "name": "book", "input": { "day": "Friday" } });
+        let content =
+            json!([{ "type": "thinking", "thinking": "Hm." }, { "type": "text", "text": "Let me see." }, call]);
+        let usage = json!({ "input_tokens": 9, "output_tokens": 2 });
+        let message = json!({ "type": "message", "content": content, "stop_reason": "tool_use", "usage": usage });
+        let mut response = MessagesResponse::default();
+        assert!(response.take(&message).is_ok_and(|step| step == StreamStep::Text("Let me see.".to_owned())));
+        let calls = response.finish(true).unwrap_or_default();
+        assert!(calls.len() == 1 && calls[0].arguments == json!({ "day": "Friday" }), "{calls:?}");
+        assert_eq!(response.usage().map(|usage| usage.llm_input_tokens), Some(9));
+    }
 
     #[test]
     fn thinking_alone_may_reach_the_limit() {

@@ -110,7 +110,7 @@ impl SttAdapter for AssemblyAi {
         }
     }
 
-    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String> {
         let language = self.server.settings.short_language(options);
         let model = self.model(&language, options);
         let known: &[&str] = match model.as_str() {

@@ -93,7 +93,7 @@ impl SttAdapter for Cartesia {
         SttStreamConfig { separator, ..SttStreamConfig::of(PROVIDER, &self.server.settings, self.manual()) }
     }
 
-    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String> {
         let foreign = self.server.settings.own_language().is_none() && !is_english(&options.language);
         let language = foreign.then(|| format!("understands English only, not {:?}", options.language));
         language.into_iter().chain(KEYTERM_LIMITS.omitted_keyterms(options)).collect()

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use switchhook_net::outbound::ws::Message;
 
 use super::KEYTERM_LIMITS;
@@ -32,11 +33,13 @@ pub(super) fn query<'a>(model: &str, options: &SttOptions, settings: &SttSetting
 pub(super) struct Flux {
     /// Whether our VAD ends turns.
     finalize: bool,
+    /// The last turn that has ended.
+    over: Option<u64>,
 }
 
 impl Flux {
     pub(super) fn new(finalize: bool) -> Self {
-        Self { finalize }
+        Self { finalize, over: None }
     }
 }
 
@@ -56,12 +59,19 @@ impl SttProtocol for Flux {
     fn read(&mut self, message: &str) -> Result<Vec<SttMessage>, StreamError> {
         let message = json(message)?;
         let text = || field(&message, "transcript").to_owned();
+        let turn = message.get("turn_index").and_then(Value::as_u64);
+        if turn.is_some() && turn <= self.over && field(&message, "type") == "TurnInfo" {
+            return Ok(Vec::new());
+        }
         Ok(match (field(&message, "type"), field(&message, "event")) {
             ("Connected", _) => vec![SttMessage::Ready],
             ("TurnInfo", "StartOfTurn" | "Update" | "EagerEndOfTurn" | "TurnResumed") => {
                 vec![SttMessage::Partial(text())]
             }
-            ("TurnInfo", "EndOfTurn") => vec![SttMessage::Final(text()), SttMessage::EndOfTurn],
+            ("TurnInfo", "EndOfTurn") => {
+                self.over = turn;
+                vec![SttMessage::Final(text()), SttMessage::EndOfTurn]
+            }
             ("Error", _) => {
                 let words = format!("{} ({})", field(&message, "description"), field(&message, "code"));
                 return Err(classify_error(&message, words));
@@ -111,6 +121,15 @@ mod tests {
         let expected =
             ["ready", "~ book", "~ book a table", "~ book a table", "~ book a table", "= Book a table for two", "over"];
         assert_eq!(describe(&mut Flux::new(false), &messages), expected);
+    }
+
+    #[test]
+    fn a_turn_ends_once() {
+        let end = r#"{"type":"TurnInfo","event":"EndOfTurn","turn_index":0,"transcript":"Book a table"}"#;
+        let late = r#"{"type":"TurnInfo","event":"Update","turn_index":0,"transcript":"book a"}"#;
+        let next = r#"{"type":"TurnInfo","event":"EndOfTurn","turn_index":1,"transcript":"For two"}"#;
+        let expected = ["= Book a table", "over", "= For two", "over"];
+        assert_eq!(describe(&mut Flux::new(false), &[end, end, late, next]), expected);
     }
 
     #[test]

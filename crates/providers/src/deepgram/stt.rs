@@ -72,7 +72,7 @@ impl SttAdapter for Deepgram {
         SttStreamConfig::of(PROVIDER, &self.server.settings, self.finalizes(options))
     }
 
-    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String> {
         let (model, language) = (self.model(options), self.server.settings.language(options));
         let deaf = model == flux::ENGLISH && !is_english(&language);
         let language = deaf.then(|| format!("understands English only with the model {model}, not {language:?}"));

@@ -93,7 +93,7 @@ impl TtsProtocol for DeepgramTts {
         Handshake::new(url.map_err(|error| format!("settings.base_url {error}."))?, self.key(), AUTHORIZATION, "Token ")
     }
 
-    fn not_taken(&self, like: &TtsRequest) -> Option<String> {
+    fn unsupported_options(&self, like: &TtsRequest) -> Option<String> {
         let voice = self.voice(like);
         let own = voice.rsplit_once('-').map(|(_, language)| language).filter(|language| language.len() == 2)?;
         let other = !like.language.is_empty() && !own.eq_ignore_ascii_case(primary_language(&like.language));

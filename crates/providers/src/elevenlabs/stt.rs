@@ -84,7 +84,7 @@ impl SttAdapter for ElevenLabs {
         SttStreamConfig::of(PROVIDER, &self.server.settings, self.finalize())
     }
 
-    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String> {
         KEYTERM_LIMITS.omitted_keyterms(options).into_iter().collect()
     }
 }

@@ -108,7 +108,8 @@ impl LlmResponse for ContentResponse {
 impl ContentResponse {
     /// Returns a part's text, if it must be spoken.
     fn take_part(&mut self, part: &Value) -> Option<String> {
-        if let Some(call) = part.get("functionCall") {
+        // Gateways write every field of a part, most of them null.
+        if let Some(call) = part.get("functionCall").filter(|call| call.is_object()) {
             let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
             let position = self.tools.len();
             self.tools.push(ToolCall {
@@ -186,6 +187,15 @@ mod tests {
             assert!(failure(&nothing, reason) == Some(LlmFailure::malformed_call(reason)), "{reason}");
         }
         assert!(failure(&nothing, "STOP").is_none());
+    }
+
+    #[test]
+    fn a_part_whose_other_fields_are_null_is_its_text() {
+        let mut response = ContentResponse::default();
+        let part = json!({ "text": "Yes.", "functionCall": null, "thought": null, "inlineData": null });
+        let chunk = json!({ "candidates": [{ "content": { "parts": [part] }, "finishReason": "STOP" }] });
+        assert!(response.take(&chunk).is_ok_and(|step| step == StreamStep::Text("Yes.".to_owned())));
+        assert!(response.finish(false).is_ok_and(|calls| calls.is_empty()));
     }
 
     #[test]

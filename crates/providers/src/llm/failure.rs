@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::private::Private;
-use switchhook_net::outbound::LookupError;
+use switchhook_net::outbound::{LookupError, innermost};
 use switchhook_net::text::{content_type, text};
 use url::Url;
 
@@ -241,8 +241,15 @@ impl LlmFailure {
 async fn beginning(response: reqwest::Response) -> Vec<u8> {
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
-    while let Some(Ok(piece)) = pieces.next().await {
-        body.extend_from_slice(&piece);
+    while let Some(piece) = pieces.next().await {
+        match piece {
+            Ok(piece) => body.extend_from_slice(&piece),
+            // Says why there is nothing else to say.
+            Err(error) if body.is_empty() => {
+                return format!("its error cannot be read: {}", innermost(&error)).into_bytes();
+            }
+            Err(_) => break,
+        }
         if body.len() >= BODY {
             break;
         }

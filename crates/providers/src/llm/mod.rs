@@ -5,6 +5,7 @@
 //! no part of the response has been emitted: a caller would hear it twice.
 
 pub(crate) mod analysis;
+mod changes;
 mod failure;
 pub(crate) mod finish_reason;
 mod refused_tools;
@@ -26,15 +27,16 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::agent::SEND_DTMF;
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_net::outbound::unpacked;
 use switchhook_net::queues::Queue;
 use switchhook_net::text::{content_type, text};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use self::changes::Changes;
 pub(crate) use self::failure::{LlmFailure, Retry};
-use self::refused_tools::RefusedTools;
+use self::refused_tools::{Learnt, RefusedTools};
 pub(crate) use self::server::{LLM_SETTINGS, LlmServer};
-use self::shorten::shorten;
 use self::speech_filter::SpeechFilter;
 use self::token_limits::{TokenLimit, TokenLimits, USED_UP, raise};
 use self::unopened_reasoning::UnopenedReasoning;
@@ -49,7 +51,7 @@ const LONGEST_HEARTBEAT: usize = 24;
 const FIRST_BYTE: Duration = Duration::from_secs(5);
 
 /// How long a response may take in total, including retries.
-const WHOLE: Duration = Duration::from_secs(60);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Attempts at one response, including the first.
 const TRIES: usize = 3;
 /// The shortest pauses before the second and the third.
@@ -180,6 +182,7 @@ impl<D: LlmAdapter> LlmClient<D> {
             let used = response.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
             spent.add(used.unwrap_or_default());
             let Err(failure) = attempted else {
+                self.accepts(&request.tools);
                 self.limits.remember(&model, changes.requested, request.max_tokens.unwrap_or(MAX_TOKENS));
                 if let Some(withheld) = &request.withheld {
                     withheld.remember(changes.last_words);
@@ -211,13 +214,13 @@ impl<D: LlmAdapter> LlmClient<D> {
 
     /// Removes from a request everything that is known to be refused, and raises a token limit that is known to be too low.
     fn prepare(&self, request: &mut LlmRequest) -> Changes {
-        self.refused.leave_out(&mut request.tools);
+        let tools = self.refused.leave_out(&mut request.tools);
         if let Some(withheld) = &request.withheld {
             withheld.leave_out(&mut request.messages);
         }
         let requested = request.max_tokens.unwrap_or(MAX_TOKENS);
         request.max_tokens = Some(self.limits.of(self.server.model(request, ""), requested));
-        Changes { may_withhold: request.withheld.is_some(), requested, ..Changes::default() }
+        Changes::new(tools, request.withheld.is_some(), requested)
     }
 
     /// Returns the token limit of a request, as the server gets it.
@@ -248,11 +251,26 @@ impl<D: LlmAdapter> LlmClient<D> {
             request.max_tokens = Some(raised);
             return true;
         }
-        let tool = self.refused.learn(failure, self.server.key(), &mut request.tools);
-        if let Some(tool) = &tool {
-            tracing::warn!(provider, tool, "LLM server refuses a tool; it is left out");
+        match self.refused.learn(failure, self.server.key(), &mut request.tools, &mut changes.tools) {
+            Some(Learnt::Refused(tool)) => tracing::warn!(provider, tool, "LLM server refuses a tool; it is left out"),
+            Some(Learnt::Nothing) => {
+                let offered = request.tools.len();
+                tracing::warn!(
+                    provider,
+                    offered,
+                    "LLM server refuses a tool without naming it; some are left out to find it"
+                );
+            }
+            None => return false,
         }
-        tool.is_some()
+        true
+    }
+
+    /// Takes note that the server accepts these tools.
+    fn accepts(&self, tools: &[ToolSpec]) {
+        for tool in self.refused.accepted(tools) {
+            tracing::warn!(provider = self.dialect.name(), tool, "LLM server refuses a tool; it is left out");
+        }
     }
 
     async fn attempt(
@@ -305,7 +323,12 @@ impl<D: LlmAdapter> LlmClient<D> {
                     Err(_) => return Err(LlmFailure::unreadable()),
                 };
                 reading.seen = true;
-                if reading.take(parsed.take(&event)?, events).await? {
+                let step = parsed.take(&event)?;
+                // Before it is passed on: the request may be dropped then.
+                if !reading.alive && matches!(step, StreamStep::Text(_) | StreamStep::Tool) {
+                    self.accepts(&request.tools);
+                }
+                if reading.take(step, events).await? {
                     break 'reading;
                 }
             }
@@ -347,8 +370,8 @@ impl<D: LlmAdapter> LlmClient<D> {
         events: mpsc::Sender<LlmEvent>,
         spent: &Spent,
     ) -> Result<(), ProviderError> {
-        let asked = timeout(WHOLE, self.with_retries(request, &events, spent)).await;
-        let asked = asked.unwrap_or_else(|_| Err(LlmFailure::timeout(WHOLE)));
+        let asked = timeout(RESPONSE_TIMEOUT, self.with_retries(request, &events, spent)).await;
+        let asked = asked.unwrap_or_else(|_| Err(LlmFailure::timeout(RESPONSE_TIMEOUT)));
         asked.map_err(|failure| failure.into_error(self.dialect.name(), self.server.key()))
     }
 
@@ -365,46 +388,6 @@ impl<D: LlmAdapter> LlmClient<D> {
         };
         let (done, text) = tokio::join!(self.respond_within(request, events, spent), collecting);
         done.map(|()| text)
-    }
-}
-
-/// How a request was changed since it was first sent.
-#[derive(Default)]
-struct Changes {
-    /// Whether messages of the caller may be left out.
-    may_withhold: bool,
-    /// How often the server's form of request was learnt.
-    learnt: u8,
-    /// The token limit that was requested.
-    requested: u32,
-    /// Whether it was raised for this request.
-    longer: bool,
-    shortened: bool,
-    /// How often messages of the caller were left out.
-    withheld: u8,
-    /// The hashes of those, if they were the last ones.
-    last_words: Vec<u64>,
-}
-
-impl Changes {
-    /// Changes the conversation for another attempt. Returns whether there can be one.
-    fn apply(&mut self, retry: Retry, messages: &mut Vec<Message>) -> bool {
-        match retry {
-            Retry::Shortened if !self.shortened => {
-                self.shortened = true;
-                shorten(messages);
-                true
-            }
-            Retry::Withheld if self.may_withhold && self.withheld < 2 => {
-                self.withheld += 1;
-                let newest = self.withheld == 1;
-                let left_out = if newest { withheld::newest(messages) } else { withheld::all(messages) };
-                let changed = !left_out.is_empty();
-                self.last_words = if newest { left_out } else { Vec::new() };
-                changed
-            }
-            _ => false,
-        }
     }
 }
 
@@ -487,10 +470,13 @@ impl StreamState {
             finished => finished?,
         };
         let rest = self.filter.rest(response.is_cut());
-        // An unreadable call is not spoken either: another attempt may return a valid one.
-        let written =
-            self.filter.calls().ok_or_else(|| LlmFailure::unusable("it wrote a tool call that cannot be read"))?;
-        calls.extend(written);
+        let written = self.filter.calls();
+        // Another attempt may return a valid one.
+        if !written.unreadable.is_empty() && !self.begun && rest.trim().is_empty() {
+            return Err(LlmFailure::unusable("it wrote a tool call that cannot be read"));
+        }
+        calls.extend(written.calls);
+        calls.extend(written.unreadable);
         drop_repeated(provider, &mut calls);
         if calls.len() > MOST_TOOLS || calls.iter().map(bytes).sum::<usize>() > CALL_BYTES {
             Queue::LlmStream.full();
@@ -566,7 +552,7 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
             return Ok(());
         }
         let greeted = async {
-            let mut response = self.dialect.warmup_request(&self.server).send().await.ok()?;
+            let mut response = self.dialect.warmup_request(&self.server).send().await.map(unpacked).ok()?;
             if response.status().is_client_error() {
                 return LlmFailure::of_key(response).await;
             }
@@ -595,6 +581,10 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
 
     fn refused(&self, tools: &[ToolSpec]) -> Vec<RefusedTool> {
         self.refused.among(tools)
+    }
+
+    fn is_searching_refused(&self, tools: &[ToolSpec]) -> bool {
+        self.refused.is_searching(tools)
     }
 
     fn forget_refusals(&self) {

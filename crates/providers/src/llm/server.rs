@@ -7,6 +7,7 @@ use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, HeaderName};
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
+use switchhook_net::outbound::unpacked;
 use tokio::time::Instant;
 
 use super::{FIRST_BYTE, LlmFailure};
@@ -18,7 +19,7 @@ use crate::extras::{Extras, object};
 const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "system", "systemInstruction", "tools"];
 
 /// How long most servers, and our client, keep an idle connection open.
-const WARM: Duration = Duration::from_secs(45);
+const IDLE_CONNECTION_LIFETIME: Duration = Duration::from_secs(45);
 /// The range of customers' timeouts, in milliseconds. The turn engine waits for ten seconds at most.
 const TIMEOUT_RANGE_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
 
@@ -154,7 +155,7 @@ impl LlmServer {
 
     /// Sends a request. Fails unless the response's status is a success.
     pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, LlmFailure> {
-        let response = request.send().await.map_err(LlmFailure::broken)?;
+        let response = request.send().await.map(unpacked).map_err(LlmFailure::broken)?;
         if !response.status().is_success() {
             return Err(LlmFailure::read(response).await);
         }
@@ -165,7 +166,7 @@ impl LlmServer {
     /// Returns whether a connection to the server is probably still open.
     pub(super) fn is_warm(&self) -> bool {
         let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
-        responded.is_some_and(|at| at.elapsed() < WARM)
+        responded.is_some_and(|at| at.elapsed() < IDLE_CONNECTION_LIFETIME)
     }
 
     pub(super) fn warmed(&self) {

@@ -96,3 +96,30 @@ fn a_call_that_a_response_makes_twice_is_made_once() {
     let ids: Vec<_> = calls.iter().map(|call| call.id.as_str()).collect();
     assert_eq!(ids, ["a", "c", "d", "e"]);
 }
+
+#[tokio::test]
+async fn half_a_call_is_asked_for_again_unless_something_was_said() {
+    for (pieces, text, called) in [
+        (&["<tool_call>{\"name\":\"book\",\"argu"][..], "", false),
+        (&["Let me look. ", "<tool_call>{\"name\":\"book\",\"argu"][..], "Let me look. ", true),
+    ] {
+        let (events, mut given) = mpsc::channel(16);
+        let filter = SpeechFilter::new(vec!["book".to_owned()], false);
+        let mut reading = StreamState { filter, ..StreamState::default() };
+        for piece in pieces {
+            assert!(matches!(reading.take(StreamStep::Text((*piece).to_owned()), &events).await, Ok(false)));
+        }
+        let finished = reading.finish("double", &mut Ended::default(), &events).await;
+        drop(events);
+        let (mut spoken, mut calls) = (String::new(), Vec::new());
+        while let Some(event) = given.recv().await {
+            match event {
+                LlmEvent::Delta(more) => spoken.push_str(&more),
+                LlmEvent::ToolCall(call) => calls.push((call.name, call.arguments.is_string())),
+            }
+        }
+        // The tool refuses text in place of arguments, with the reason.
+        let expected = if called { vec![("book".to_owned(), true)] } else { Vec::new() };
+        assert_eq!((spoken.as_str(), calls, finished.is_ok()), (text, expected, called));
+    }
+}

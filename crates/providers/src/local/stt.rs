@@ -60,7 +60,7 @@ impl Stt for LocalStt {
         }))
     }
 
-    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String> {
         let language = (!is_english(&options.language)).then(|| english_only(&options.language));
         let terms = (!options.keyterms.is_empty()).then(|| "takes no keyterms: they are left out".to_owned());
         language.into_iter().chain(terms).collect()

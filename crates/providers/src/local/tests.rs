@@ -39,7 +39,7 @@ fn moonshine() -> Moonshine {
 }
 
 fn recording(id: &str) -> Vec<i16> {
-    let recording = switchhook_recordings::recording(id).expect("a shipped recording");
+    let recording = switchhook_caller_audio::recording(id).expect("a shipped recording");
     recording.samples(AudioFormat::Narrowband).to_vec()
 }
 
@@ -137,7 +137,7 @@ async fn the_same_words_are_the_same_samples_also_when_they_were_not_remembered(
 
 #[tokio::test]
 async fn every_line_of_the_simulated_caller_is_understood() {
-    for line in switchhook_recordings::all() {
+    for line in switchhook_caller_audio::all() {
         let stream = [silence(500), recording(line.id), silence(900)].concat();
         // A second transcript of a segment replaces the first.
         let finals: BTreeMap<u32, String> = hear(&stream).await.into_iter().collect();
@@ -191,7 +191,7 @@ async fn a_wideband_call_is_understood_as_it_is_and_spoken_to_with_the_upper_hal
     let (sender, mut events) = mpsc::channel(8);
     let options = SttOptions { format, ..SttOptions::default() };
     let mut session = LocalStt::new(shared()).open(options, sender).await.unwrap();
-    let line = switchhook_recordings::recording("people").expect("a shipped recording");
+    let line = switchhook_caller_audio::recording("people").expect("a shipped recording");
     session.speech_started();
     for samples in line.samples(format).chunks(format.frame_samples()) {
         session.audio(&CallerAudio(Frame::from_slice(format, samples)));

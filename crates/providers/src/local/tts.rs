@@ -81,7 +81,7 @@ impl Tts for LocalTts {
         Ok(usage)
     }
 
-    fn not_taken(&self, like: &TtsRequest) -> Option<String> {
+    fn unsupported_options(&self, like: &TtsRequest) -> Option<String> {
         (!is_english(&like.language)).then(|| english_only(&like.language))
     }
 

@@ -107,7 +107,7 @@ impl SttAdapter for Realtime {
         }
     }
 
-    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String> {
         let model = self.settings.model(options, DEFAULT_MODEL);
         if !options.keyterms.is_empty() && terms(&model, &["x"]).is_none() {
             return vec![format!("takes no keyterms with the model {model}: they are left out")];
@@ -125,6 +125,8 @@ struct TranscriptionSession {
     items: VecDeque<String>,
     /// The text received for items so far.
     texts: HashMap<String, TranscriptText>,
+    /// The latest items that were reported, so that what is repeated about them changes nothing.
+    reported: VecDeque<String>,
 }
 
 #[derive(Default)]
@@ -137,13 +139,16 @@ struct TranscriptText {
 
 impl TranscriptionSession {
     fn new(setup: Value, finalize: bool) -> Self {
-        Self { setup, finalize, ready: false, items: VecDeque::new(), texts: HashMap::new() }
+        Self { setup, finalize, ready: false, items: VecDeque::new(), texts: HashMap::new(), reported: VecDeque::new() }
     }
 
     fn delta(&mut self, message: &Value) -> Result<Vec<SttMessage>, StreamError> {
         let item = field(message, "item_id");
         if item.len() > LONGEST_ID {
             return Err(too_much());
+        }
+        if self.is_reported(item) {
+            return Ok(Vec::new());
         }
         let text = self.texts.entry(item.to_owned()).or_default();
         text.words.push_str(field(message, "delta"));
@@ -160,26 +165,42 @@ impl TranscriptionSession {
         if words.as_ref().is_ok_and(|words| words.len() > LONGEST) || item.len() > LONGEST_ID {
             return Err(too_much());
         }
+        if self.is_reported(item) {
+            return Ok(Vec::new());
+        }
         let text = self.texts.entry(item.to_owned()).or_default();
         text.complete = true;
         match words {
             Ok(words) => words.clone_into(&mut text.words),
             Err(broken) => text.failed = Some(broken),
         }
-        if !self.items.iter().any(|known| known == item) {
-            self.items.push_back(item.to_owned());
-        }
+        self.expect(item);
         if self.items.len() > MOST_ITEMS || self.texts.len() > MOST_ITEMS {
             return Err(too_much());
         }
         let mut messages = Vec::new();
-        while let Some(text) = self.items.front().and_then(|item| self.texts.remove(item).filter(|text| text.complete))
+        while let Some(item) = self.items.pop_front_if(|item| self.texts.get(&*item).is_some_and(|text| text.complete))
         {
-            self.items.pop_front();
+            let text = self.texts.remove(&item).unwrap_or_default();
             messages
                 .extend([SttMessage::Final(text.words), text.failed.map_or(SttMessage::Finalized, SttMessage::Failed)]);
+            self.reported.push_back(item);
+            if self.reported.len() > MOST_ITEMS {
+                self.reported.pop_front();
+            }
         }
         Ok(messages)
+    }
+
+    /// Adds an item whose transcript is due, unless it is known.
+    fn expect(&mut self, item: &str) {
+        if !self.items.iter().any(|known| known == item) && !self.is_reported(item) {
+            self.items.push_back(item.to_owned());
+        }
+    }
+
+    fn is_reported(&self, item: &str) -> bool {
+        self.reported.iter().any(|known| known == item)
     }
 
     fn error(&self, message: &Value) -> Result<Vec<SttMessage>, StreamError> {
@@ -278,7 +299,7 @@ impl SttProtocol for TranscriptionSession {
                 Ok(vec![SttMessage::Ready])
             }
             "input_audio_buffer.committed" => {
-                self.items.push_back(field(&message, "item_id").to_owned());
+                self.expect(field(&message, "item_id"));
                 let too_much = self.items.len() > MOST_ITEMS || field(&message, "item_id").len() > LONGEST_ID;
                 if too_much { Err(self::too_much()) } else { Ok(Vec::new()) }
             }
@@ -360,6 +381,25 @@ mod tests {
             "failed Permanent(\"Pay. (insufficient_quota)\")",
         ];
         assert_eq!(describe(&mut session, &messages), expected);
+    }
+
+    #[test]
+    fn what_is_sent_twice_is_said_once_and_holds_up_nothing() {
+        let committed = |id: &str| format!(r#"{{"type":"input_audio_buffer.committed","item_id":"{id}"}}"#);
+        let completed = |id: &str| item("completed", id, &format!(r#","transcript":"{id}""#));
+        let messages = [
+            committed("a"),
+            committed("a"),
+            completed("a"),
+            completed("a"),
+            committed("a"),
+            item("delta", "a", r#","delta":"late""#),
+            committed("b"),
+            completed("b"),
+        ];
+        let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+        let mut session = TranscriptionSession::new(Value::Null, true);
+        assert_eq!(describe(&mut session, &messages), ["= a", "flushed", "= b", "flushed"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use switchhook_media::format::AudioFormat;
-use switchhook_net::outbound::{SendError, explain};
+use switchhook_net::outbound::{SendError, explain, unpacked};
 use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -34,7 +34,7 @@ const RATE: u32 = 24_000;
 /// The supported speaking rates.
 const SPEEDS: (f32, f32) = (0.25, 4.0);
 /// How long most servers, and our client, keep an idle connection open.
-const WARM: Duration = Duration::from_secs(45);
+const IDLE_CONNECTION_LIFETIME: Duration = Duration::from_secs(45);
 /// How many bytes of an error response are read.
 const REFUSAL: usize = 16 * 1024;
 
@@ -114,7 +114,7 @@ impl OpenAiSpeech {
 
     async fn post(&self, request: &TtsRequest) -> Result<Response, AttemptError> {
         let post = self.server.post("/audio/speech").json(&self.body(request));
-        let response = post.send().await.map_err(|error| self.no_response(&error))?;
+        let response = post.send().await.map(unpacked).map_err(|error| self.no_response(&error))?;
         self.note_response();
         Ok(response)
     }
@@ -126,7 +126,7 @@ impl OpenAiSpeech {
     /// Returns whether a connection is probably still open.
     fn is_warm(&self) -> bool {
         let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
-        responded.is_some_and(|at| at.elapsed() < WARM)
+        responded.is_some_and(|at| at.elapsed() < IDLE_CONNECTION_LIFETIME)
     }
 
     /// Checks that a response is audio, even when its status reports success.
@@ -189,7 +189,7 @@ impl Tts for OpenAiSpeech {
             return Ok(());
         }
         let warmup = async {
-            if let Ok(mut response) = self.server.get("/models").send().await {
+            if let Ok(mut response) = self.server.get("/models").send().await.map(unpacked) {
                 self.note_response();
                 let _ = beginning(&mut response, self.timeouts.gap).await;
             }

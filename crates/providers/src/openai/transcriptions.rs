@@ -14,6 +14,7 @@ use switchhook_core::call::ErrorCode;
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_media::frame::CallerAudio;
 use switchhook_media::{resample, wav};
+use switchhook_net::outbound::unpacked;
 use switchhook_net::queues::Queue;
 use switchhook_runtime::clock;
 use tokio::sync::mpsc;
@@ -38,7 +39,7 @@ const DEFAULT_MIN_SPEECH_MS: u32 = 150;
 /// Voice activity is detected up to 100 ms after it began and 200 ms after it ended.
 const NOTICED_LATE: Duration = Duration::from_millis(100);
 /// The pause before the second attempt; there is no third, since the caller is waiting.
-const PAUSE: Duration = Duration::from_millis(100);
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 /// How long the server may take to show that it is available. A fallback is tried after 4 s.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(3_500);
 /// How many bytes of a response are read.
@@ -125,7 +126,7 @@ impl Stt for Transcriptions {
         }))
     }
 
-    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String> {
         KEYTERM_LIMITS.omitted_keyterms(options).into_iter().collect()
     }
 }
@@ -199,7 +200,7 @@ impl SegmentClient {
             match self.models().await {
                 Err(failure) if failure.retry_after.is_some() => {
                     tracing::warn!(error = %failure.error, "the speech server cannot be reached; retrying");
-                    tokio::time::sleep(failure.retry_after.unwrap_or_default().max(PAUSE)).await;
+                    tokio::time::sleep(failure.retry_after.unwrap_or_default().max(RETRY_DELAY)).await;
                     self.models().await
                 }
                 first => first,
@@ -211,7 +212,7 @@ impl SegmentClient {
 
     async fn models(&self) -> Result<(), AttemptError> {
         let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
-        let response = self.server.get("/models").send().await.map_err(broken)?;
+        let response = self.server.get("/models").send().await.map(unpacked).map_err(broken)?;
         let (status, headers, url) = (response.status().as_u16(), response.headers().clone(), response.url().clone());
         let refuses = matches!(status, 401..=403);
         if !refuses && status < 500 {
@@ -264,7 +265,7 @@ impl SegmentClient {
         };
         let Some(pause) = first.retry_after else { return Err(first.error) };
         tracing::warn!(error = %first.error, "transcription failed; retrying");
-        tokio::time::sleep(pause.max(PAUSE)).await;
+        tokio::time::sleep(pause.max(RETRY_DELAY)).await;
         self.sent.fetch_add(length, Ordering::Relaxed);
         self.post(&boundary, body).await.map_err(|failure| failure.error)
     }
@@ -274,7 +275,7 @@ impl SegmentClient {
         let request = self.server.post("/audio/transcriptions").header("content-type", content_type).body(body);
         let response = async {
             let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
-            let response = request.send().await.map_err(broken)?;
+            let response = request.send().await.map(unpacked).map_err(broken)?;
             let (status, headers, url) = (response.status(), response.headers().clone(), response.url().clone());
             let body = whole(response).await?;
             let body = String::from_utf8_lossy(&body);

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::RealtimeEvent;
 
 /// How far audio may be ahead of the time that has passed. Callers who interrupt hear little of a response.
-const AHEAD: Duration = Duration::from_secs(600);
+const MAX_AUDIO_AHEAD: Duration = Duration::from_secs(600);
 /// The limit of text, item names included, in bytes: a constant, and an allowance for each second.
 const TEXT: u64 = 4 << 20;
 const TEXT_PER_SECOND: u64 = 2 << 10;
@@ -36,7 +36,7 @@ impl OutputLimit {
         self.text += u64::try_from(text(event) + EVENT).unwrap_or(u64::MAX);
         let passed = now.saturating_duration_since(self.began);
         let text = TEXT.saturating_add(passed.as_secs().saturating_mul(TEXT_PER_SECOND));
-        self.format.duration(self.samples) <= AHEAD.saturating_add(passed) && self.text <= text
+        self.format.duration(self.samples) <= MAX_AUDIO_AHEAD.saturating_add(passed) && self.text <= text
     }
 }
 

@@ -33,7 +33,7 @@ const RETRY_PAUSES: [Duration; 1] = [Duration::from_millis(200)];
 /// How long a message may take to arrive after a ping while the caller waits for a response.
 const PONG_WHILE_WAITING: Duration = Duration::from_secs(2);
 /// Frames and commands that may be queued for the socket: some 20 s, since a session may begin with 10 s at once.
-const WAITING: usize = 1_024;
+const EVENT_CAPACITY: usize = 1_024;
 
 /// Speech to speech over websockets.
 pub(crate) struct RealtimeClient {
@@ -69,7 +69,7 @@ impl Realtime for RealtimeClient {
         events: mpsc::Sender<RealtimeEvent>,
     ) -> Result<Box<dyn RealtimeSession>, ProviderError> {
         let connection = self.connector.with_retries(&RETRY_PAUSES, || self.connect(&options)).await?;
-        let (inputs, waiting) = mpsc::channel(WAITING);
+        let (inputs, waiting) = mpsc::channel(EVENT_CAPACITY);
         tokio::spawn(connection.serve(waiting, events).in_current_span());
         Ok(Box::new(SessionHandle { inputs }))
     }

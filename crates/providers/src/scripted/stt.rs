@@ -8,10 +8,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
+use switchhook_caller_audio as recordings;
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
 use switchhook_media::level;
-use switchhook_recordings as recordings;
 use tokio::sync::mpsc;
 
 use crate::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
@@ -112,8 +112,8 @@ fn share(part: usize, whole: usize) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use switchhook_caller_audio::Recording;
     use switchhook_media::frame::Frame;
-    use switchhook_recordings::Recording;
 
     async fn heard(line: &Recording, format: AudioFormat, keep: impl Fn(usize) -> bool) -> String {
         let (sender, mut events) = mpsc::channel(8);

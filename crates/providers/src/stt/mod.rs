@@ -37,7 +37,7 @@ use super::websocket;
 use super::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 
 /// Inputs that may be queued for the socket: some 20 s of frames. The socket is abandoned long before.
-const WAITING: usize = 1024;
+const AUDIO_CAPACITY: usize = 1024;
 
 /// Speech to text over websockets.
 struct StreamingStt {
@@ -62,14 +62,14 @@ impl Stt for StreamingStt {
         let (websocket, adapter) = (self.websocket.clone(), Arc::clone(&self.adapter));
         let connector = Connector::new(websocket, adapter, options);
         let connection = connector.open().await?;
-        let (input, waiting) = mpsc::channel(WAITING);
+        let (input, waiting) = mpsc::channel(AUDIO_CAPACITY);
         let sent = SentAudio::default();
         tokio::spawn(Task::new(connector, events, waiting, sent.clone()).run(connection).in_current_span());
         Ok(Box::new(StreamingSession { input, sent }))
     }
 
-    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
-        self.adapter.not_taken(options)
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String> {
+        self.adapter.unsupported_options(options)
     }
 }
 

@@ -20,8 +20,8 @@ pub(crate) trait SttAdapter: Send + Sync {
     fn protocol(&self, options: &SttOptions) -> Box<dyn SttProtocol>;
     /// Returns the configuration that all its connections share.
     fn stream_config(&self, options: &SttOptions) -> SttStreamConfig;
-    /// Returns the unsupported options, as [`crate::Stt::not_taken`] does.
-    fn not_taken(&self, options: &SttOptions) -> Vec<String>;
+    /// Returns the unsupported options, as [`crate::Stt::unsupported_options`] does.
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String>;
 }
 
 /// The configuration of a provider's stream.

@@ -17,7 +17,7 @@ use super::protocol::{SttMessage, SttStreamConfig};
 use crate::SttEvent;
 
 /// Text that arrives within this time after its segment became final without it still belongs to that segment.
-const LATE: Duration = Duration::from_secs(3);
+const LATE_TEXT_WINDOW: Duration = Duration::from_secs(3);
 /// The same for the confirmation of a finalize that does not require one.
 const LATE_WITHOUT_WORDS: Duration = Duration::from_secs(1);
 /// The longest segment, in characters: more than ten minutes of speech.
@@ -258,7 +258,7 @@ impl Transcripts {
                 let sure = self.stream_config.always_confirms_finalize || !self.is_empty();
                 if self.stream_config.confirms_finalize {
                     self.late_confirmations
-                        .push_back((now + if sure { LATE } else { LATE_WITHOUT_WORDS }, open.segment));
+                        .push_back((now + if sure { LATE_TEXT_WINDOW } else { LATE_WITHOUT_WORDS }, open.segment));
                 }
                 events.push(self.finish(open.segment, now));
             }
@@ -325,8 +325,10 @@ impl Transcripts {
         let Some(last) = self.open.pop_back() else {
             if self.is_empty() {
                 // The words were emitted at a timeout; the end of turn is new.
-                let emitted =
-                    self.last.as_ref().is_some_and(|last| !last.text.trim().is_empty() && now - last.at < LATE);
+                let emitted = self
+                    .last
+                    .as_ref()
+                    .is_some_and(|last| !last.text.trim().is_empty() && now - last.at < LATE_TEXT_WINDOW);
                 return if emitted && !self.speaking { vec![SttEvent::TurnJudged] } else { Vec::new() };
             }
             return vec![self.finish_next(now), SttEvent::TurnJudged];
@@ -345,7 +347,7 @@ impl Transcripts {
     /// our VAD. New text becomes a new segment, since the last turn may be over.
     fn on_unexpected_final(&mut self, beginning: &Alignment<'_>, corrects: bool, now: Instant) -> Vec<SttEvent> {
         let mut events = Vec::new();
-        let again = self.last.as_mut().filter(|last| corrects && now - last.at < LATE);
+        let again = self.last.as_mut().filter(|last| corrects && now - last.at < LATE_TEXT_WINDOW);
         let remainder = if again.is_some() { beginning.remainder } else { beginning.new_text() };
         if let Some(last) = again {
             last.at = now;
@@ -380,7 +382,7 @@ impl Transcripts {
 
     /// Returns the segment for unexpected text: the last one if it was just emitted empty, else a new one.
     fn unanswered(&mut self, now: Instant) -> u32 {
-        let last = self.last.as_ref().filter(|last| last.text.trim().is_empty() && now - last.at < LATE);
+        let last = self.last.as_ref().filter(|last| last.text.trim().is_empty() && now - last.at < LATE_TEXT_WINDOW);
         last.map(|last| last.segment).unwrap_or_else(|| {
             self.next += 1;
             self.next - 1
@@ -428,7 +430,9 @@ impl Transcripts {
     fn beginning<'t>(&self, text: &'t str, now: Instant) -> Alignment<'t> {
         match Alignment::of(text, &self.emitted_early) {
             // A similar text that comes much later is not a correction.
-            beginning if beginning.kind == AlignmentKind::Corrected && !self.has_emitted_within(LATE, now) => {
+            beginning
+                if beginning.kind == AlignmentKind::Corrected && !self.has_emitted_within(LATE_TEXT_WINDOW, now) =>
+            {
                 Alignment::other(text)
             }
             beginning => beginning,

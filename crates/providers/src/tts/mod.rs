@@ -25,7 +25,7 @@ const TRIES: usize = 3;
 /// Pauses before retries: a pooled connection that has died is replaced immediately.
 const PAUSES: [Duration; TRIES - 1] = [Duration::ZERO, Duration::from_millis(500)];
 /// Longer audio is cut off: no utterance takes ten minutes.
-const LONGEST: Duration = Duration::from_secs(600);
+const MAX_AUDIO: Duration = Duration::from_secs(600);
 
 /// Timeouts of TTS requests and pooled sockets.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +156,7 @@ impl TtsOutput {
 
     /// Returns whether the audio is longer than any utterance.
     pub(crate) fn exceeds_limit(&self) -> bool {
-        self.format.duration(self.given) > LONGEST
+        self.format.duration(self.given) > MAX_AUDIO
     }
 
     pub(crate) async fn give(&mut self, samples: Vec<i16>, words: Vec<SpokenWord>) -> Result<(), ReceiverClosed> {

@@ -309,8 +309,8 @@ impl<W: TtsProtocol> Tts for TtsPool<W> {
         Ok(cost(&request.text))
     }
 
-    fn not_taken(&self, like: &TtsRequest) -> Option<String> {
-        self.protocol.not_taken(like)
+    fn unsupported_options(&self, like: &TtsRequest) -> Option<String> {
+        self.protocol.unsupported_options(like)
     }
 
     async fn warm(&self, like: &TtsRequest) -> Result<(), ProviderError> {

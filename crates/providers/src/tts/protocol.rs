@@ -29,8 +29,8 @@ pub(crate) trait TtsProtocol: Send + Sync + 'static {
     /// A sentence when the settings, the voice or the model do not form a valid URL.
     fn handshake(&self, request: &TtsRequest) -> Result<Handshake, String>;
 
-    /// Returns what is not supported of such a request, as [`crate::Tts::not_taken`] does.
-    fn not_taken(&self, _like: &TtsRequest) -> Option<String> {
+    /// Returns what is not supported of such a request, as [`crate::Tts::unsupported_options`] does.
+    fn unsupported_options(&self, _like: &TtsRequest) -> Option<String> {
         None
     }
 

@@ -20,7 +20,7 @@ const DEAD: &str = "the connection is dead";
 
 /// Bytes that may be queued for an utterance: four minutes of audio. They accumulate only while no audio is taken, for example while
 /// the phone rings. The socket is still read meanwhile, since other utterances may use it.
-const WAITING: u32 = 2 << 20;
+const MAX_BUFFERED_BYTES: u32 = 2 << 20;
 
 /// Bytes of audio that may still arrive for utterances that were stopped or are over. A stopped one may be spoken to its end.
 const MAX_DISCARDED_BYTES: usize = 8 << 20;
@@ -102,7 +102,7 @@ pub(super) struct ContextSlot {
 impl ContextSlot {
     /// Sends `messages` in a context of this name. Dropping the returned context before [`ContextEvent::Done`] stops it.
     pub(super) fn begin(mut self, context: String, messages: Vec<String>) -> ActiveContext {
-        let (to, said) = queues::channel(Queue::Tts, WAITING);
+        let (to, said) = queues::channel(Queue::Tts, MAX_BUFFERED_BYTES);
         let handle = self.handle.take().expect("only this takes it, and consumes the slot");
         // A socket that has ended drops `to`, which the receiver sees as a lost connection.
         let _ = handle.commands.send(SocketCommand::Begin { context: context.clone(), messages, to });

@@ -7,10 +7,7 @@ use serde_json::{Value, json};
 
 use super::document::Kind;
 use super::{export, files, yaml};
-
-/// Hosted language models, by provider, with the variable that holds the key.
-const HOSTED_PROVIDERS: [(&str, &str); 3] =
-    [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY")];
+use crate::language_models::{HOSTED, LOCAL};
 
 /// The agents of `templates/`, by id, as files for `apply`. Their first line has a title and a description.
 const TEMPLATES: [(&str, &str); 10] = [
@@ -38,25 +35,60 @@ pub fn template(id: &str) -> Option<Value> {
     yaml::parse(text).ok()?.pointer("/agents/0").cloned()
 }
 
-/// A language model of a hosted provider.
+/// The language model of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostedModel {
-    /// The provider.
+pub struct StarterModel {
+    /// The name of its connection.
+    pub name: &'static str,
+    /// The adapter.
     pub provider: &'static str,
-    /// The variable that holds the key.
-    pub variable: &'static str,
-    /// The provider's model name; its usual one if absent.
+    /// The variable that holds the key, if it requires one.
+    pub variable: Option<&'static str>,
+    /// Its server, if it is not the adapter's own.
+    pub base_url: Option<&'static str>,
+    /// The connection's model, if it is not the adapter's default.
+    default: Option<&'static str>,
+    /// The agent's model.
     pub model: Option<String>,
 }
 
-impl HostedModel {
-    /// Reads `openai` or `openai/gpt-5-mini`; `None` if there is no such provider.
+impl StarterModel {
+    /// Reads `openai`, `openai/gpt-5-mini` or `ollama/qwen2.5:7b`; `None` if there is no such provider or server.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let (provider, model) = text.split_once('/').map_or((text, None), |(provider, model)| (provider, Some(model)));
-        let (provider, variable) = HOSTED_PROVIDERS.into_iter().find(|(name, _)| *name == provider)?;
-        let model = model.map(str::trim);
-        (model != Some("")).then(|| Self { provider, variable, model: model.map(str::to_owned) })
+        let (name, model) = text.split_once('/').map_or((text, None), |(name, model)| (name, Some(model.trim())));
+        if model == Some("") {
+            return None;
+        }
+        let model = model.map(str::to_owned);
+        if let Some(hosted) = HOSTED.iter().find(|hosted| hosted.name == name) {
+            let (base_url, default) = hosted.server.unzip();
+            let (name, provider, variable) = (hosted.name, hosted.provider, Some(hosted.variable));
+            return Some(Self { name, provider, variable, base_url, default, model });
+        }
+        let local = LOCAL.iter().find(|local| local.name == name)?;
+        let (name, base_url) = (local.name, Some(local.url));
+        Some(Self { name, provider: "openai", variable: None, base_url, default: None, model })
+    }
+
+    /// Returns whether a connection in a file is to this provider or server.
+    fn is_connected_by(&self, connection: &Value) -> bool {
+        connection["provider"] == self.provider && connection["settings"]["base_url"].as_str() == self.base_url
+    }
+
+    /// Returns its connection. A server other than the adapter's need not have OpenAI's other APIs.
+    fn connection(&self, name: &str) -> Value {
+        let mut connection = json!({ "name": name, "provider": self.provider });
+        if let Some(url) = self.base_url {
+            connection["settings"] = json!({ "base_url": url, "kinds": ["llm"] });
+        }
+        if let Some(model) = self.default {
+            connection["settings"]["model"] = model.into();
+        }
+        if let Some(variable) = self.variable {
+            connection["credentials"] = json!({ "api_key": format!("${{{variable}}}") });
+        }
+        connection
     }
 }
 
@@ -100,11 +132,11 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Returns the files of an agent and, unless the folder has a connection to its model's provider, of that connection.
+    /// Returns the files of an agent and, unless the folder has a connection to its model's server, of that connection.
     ///
     /// # Errors
     /// A message if the folder describes an agent with this name in another file.
-    pub fn files_of(&self, mut agent: Value, model: Option<&HostedModel>) -> Result<Vec<StarterFile>, String> {
+    pub fn files_of(&self, mut agent: Value, model: Option<&StarterModel>) -> Result<Vec<StarterFile>, String> {
         let name = agent["name"].as_str().unwrap_or_default();
         let file = self.path.join(file_name(name));
         if let Some((other, _)) = self.agents.iter().find(|(path, known)| known["name"] == name && *path != file) {
@@ -112,7 +144,7 @@ impl Folder {
         }
         let mut connection = None;
         if let Some(model) = model {
-            let used = self.connections.iter().find(|entry| entry["provider"] == model.provider);
+            let used = self.connections.iter().find(|entry| model.is_connected_by(entry));
             let used = used.and_then(|entry| entry["name"].as_str());
             let used = used.map_or_else(|| self.add_connection(model, &mut connection), str::to_owned);
             agent["llm"] = json!({ "connection": used });
@@ -125,15 +157,11 @@ impl Folder {
     }
 
     /// Puts the file of a new connection to a model into `file`; returns the connection's name.
-    fn add_connection(&self, model: &HostedModel, file: &mut Option<StarterFile>) -> String {
+    fn add_connection(&self, model: &StarterModel, file: &mut Option<StarterFile>) -> String {
         let mut taken: BTreeSet<_> =
             self.connections.iter().filter_map(|entry| entry["name"].as_str()).map(str::to_owned).collect();
-        let name = export::unused(model.provider, "-", &mut taken);
-        let connection = json!({
-            "name": name,
-            "provider": model.provider,
-            "credentials": { "api_key": format!("${{{}}}", model.variable) },
-        });
+        let name = export::unused(model.name, "-", &mut taken);
+        let connection = model.connection(&name);
         let path = self.path.join(format!("connection-{name}.yaml"));
         *file = Some(StarterFile { path, text: yaml::write(&json!({ Kind::Connection.list(): [connection] })) });
         name
@@ -165,7 +193,7 @@ mod tests {
     /// The names of the files, and the connection that the agent uses.
     fn written(folder: &Folder, name: &str, model: &str) -> (Vec<String>, Value) {
         let agent = json!({ "name": name, "instructions": "x" });
-        let files = folder.files_of(agent, HostedModel::parse(model).as_ref()).expect("no such agent");
+        let files = folder.files_of(agent, StarterModel::parse(model).as_ref()).expect("no such agent");
         let agent = yaml::parse(&files[0].text).expect("YAML");
         let name = |file: StarterFile| file.path.file_name().expect("a name").to_string_lossy().into_owned();
         (files.into_iter().map(name).collect(), agent["agents"][0]["llm"]["connection"].clone())
@@ -182,16 +210,44 @@ mod tests {
 
     #[test]
     fn models_are_named_by_provider_and_model() {
-        let model = |text: &str| HostedModel::parse(text).map(|model| (model.provider, model.variable, model.model));
-        assert_eq!(model("openai"), Some(("openai", "OPENAI_API_KEY", None)));
-        assert_eq!(model("gemini/a/b"), Some(("gemini", "GEMINI_API_KEY", Some("a/b".to_owned()))));
+        let model = |text: &str| StarterModel::parse(text).map(|model| (model.provider, model.variable, model.model));
+        assert_eq!(model("openai"), Some(("openai", Some("OPENAI_API_KEY"), None)));
+        assert_eq!(model("gemini/a/b"), Some(("gemini", Some("GEMINI_API_KEY"), Some("a/b".to_owned()))));
+        assert_eq!(model("ollama/qwen2.5:7b"), Some(("openai", None, Some("qwen2.5:7b".to_owned()))));
         assert_eq!((model("opnai"), model("openai/"), model("")), (None, None, None));
+    }
+
+    #[test]
+    fn everything_that_dev_connects_can_be_written() {
+        for name in HOSTED.iter().map(|hosted| hosted.name).chain(LOCAL.iter().map(|local| local.name)) {
+            let (files, connection) = written(&Folder::default(), "Ava", name);
+            assert_eq!((files[1].clone(), connection), (format!("connection-{name}.yaml"), json!(name)));
+        }
+        let files = |name: &str| {
+            let files = Folder::default().files_of(json!({ "name": "Ava" }), StarterModel::parse(name).as_ref());
+            yaml::parse(&files.expect("a new agent")[1].text).expect("YAML")["connections"][0].clone()
+        };
+        assert_eq!(
+            files("groq"),
+            json!({
+                "name": "groq", "provider": "openai", "credentials": { "api_key": "${GROQ_API_KEY}" },
+                "settings": { "base_url": "https://api.groq.com/openai/v1", "kinds": ["llm"], "model": "openai/gpt-oss-120b" },
+            })
+        );
+        let settings = json!({ "base_url": "http://127.0.0.1:1234/v1", "kinds": ["llm"] });
+        assert_eq!(files("lm-studio"), json!({ "name": "lm-studio", "provider": "openai", "settings": settings }));
+    }
+
+    #[test]
+    fn a_connection_of_the_same_adapter_to_another_server_is_not_shared() {
+        let (_kept, folder) = folder(&[("a.yaml", "connections:\n  - name: OpenAI\n    provider: openai\n")]);
+        assert_eq!(written(&folder, "Ava", "groq").1, json!("groq"));
     }
 
     #[test]
     fn an_agent_is_read_as_it_was_written() {
         let instructions = "You say: \"no\" to #1 & #2.\nAnd: ${HOME}";
-        let model = HostedModel::parse("openai/gpt-5-mini");
+        let model = StarterModel::parse("openai/gpt-5-mini");
         let agent = json!({ "name": "Zahnarzt Müller", "instructions": instructions });
         let files = Folder::default().files_of(agent, model.as_ref()).expect("a new agent");
         assert_eq!(files[0].path, Path::new("zahnarzt-müller.yaml"));

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use switchhook_core::Timestamp;
 
-use super::DATABASE;
+use super::progress::Progress;
+use super::{DATABASE, DUMP};
 use crate::files;
 
 const NAME: &str = "manifest.json";
@@ -28,7 +29,9 @@ const BLOCK: usize = 1 << 20;
 pub enum BackedUpDatabase {
     /// A copy of the SQLite database.
     Sqlite,
-    /// Nothing: it is on PostgreSQL.
+    /// A dump of the database on PostgreSQL.
+    Postgres,
+    /// Nothing: it was left out.
     None,
 }
 
@@ -100,8 +103,10 @@ impl Manifest {
                 path.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path.contains(char::is_control);
             ensure!(plain && named.insert(path), "{NAME} is damaged: it names the file {path:?}");
         }
+        let database = (manifest.holds(DATABASE), manifest.holds(DUMP));
         ensure!(
-            manifest.holds(DATABASE) == (manifest.database == BackedUpDatabase::Sqlite),
+            database
+                == (manifest.database == BackedUpDatabase::Sqlite, manifest.database == BackedUpDatabase::Postgres),
             "{NAME} is damaged: what it says of the database does not fit its files"
         );
         Ok(manifest)
@@ -115,10 +120,10 @@ impl Manifest {
 
 impl Entry {
     /// Describes a file that was written elsewhere, once it is on the disk.
-    pub(super) fn of(path: &str, file: &Path) -> anyhow::Result<Self> {
+    pub(super) fn of(path: &str, file: &Path, progress: &Progress) -> anyhow::Result<Self> {
         let named = || format!("could not read {}", file.display());
         let mut source = File::open(file).with_context(named)?;
-        let (bytes, sha256) = pour(&mut source, None).with_context(named)?;
+        let (bytes, sha256) = pour(&mut source, None, progress).with_context(named)?;
         source.sync_all().with_context(named)?;
         Ok(Self { path: path.to_owned(), bytes, sha256 })
     }
@@ -126,20 +131,27 @@ impl Entry {
 
 /// Copies a file, readable by its owner only, onto the disk; `None` if it no longer exists. Of one that is longer than `most` bytes, a
 /// byte more is copied.
-pub(super) fn copy(from: &Path, to: &Path, path: &str, most: u64) -> anyhow::Result<Option<Entry>> {
+pub(super) fn copy(
+    from: &Path,
+    to: &Path,
+    path: &str,
+    most: u64,
+    progress: &Progress,
+) -> anyhow::Result<Option<Entry>> {
     let source = match File::open(from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         source => source.with_context(|| format!("could not read {}", from.display()))?,
     };
     let copying = || format!("could not copy {} to {}", from.display(), to.display());
     let mut target = files::new_private_file(to).with_context(copying)?;
-    let (bytes, sha256) = pour(&mut source.take(most.saturating_add(1)), Some(&mut target)).with_context(copying)?;
+    let (bytes, sha256) =
+        pour(&mut source.take(most.saturating_add(1)), Some(&mut target), progress).with_context(copying)?;
     target.sync_all().with_context(copying)?;
     Ok(Some(Entry { path: path.to_owned(), bytes, sha256 }))
 }
 
 /// Reads all of a file, into another one if there is one; returns its size and hash.
-fn pour(source: &mut impl Read, mut target: Option<&mut File>) -> std::io::Result<(u64, String)> {
+fn pour(source: &mut impl Read, mut target: Option<&mut File>, progress: &Progress) -> std::io::Result<(u64, String)> {
     let (mut hash, mut bytes, mut block) = (Sha256::new(), 0, vec![0; BLOCK]);
     loop {
         let read = match source.read(&mut block) {
@@ -150,6 +162,7 @@ fn pour(source: &mut impl Read, mut target: Option<&mut File>) -> std::io::Resul
         };
         hash.update(&block[..read]);
         bytes += read as u64;
+        progress.passed(read as u64)?;
         if let Some(target) = &mut target {
             target.write_all(&block[..read])?;
         }
@@ -230,14 +243,15 @@ mod tests {
     fn a_copy_has_the_hash_of_its_content() {
         let folder = tempfile::tempdir().expect("a folder");
         let (from, to) = (folder.path().join("a"), folder.path().join("b"));
+        let progress = Progress::default();
         fs::write(&from, "abc").expect("written");
-        let copied = copy(&from, &to, "a", 3).expect("copied").expect("it is there");
+        let copied = copy(&from, &to, "a", 3, &progress).expect("copied").expect("it is there");
         assert_eq!(copied.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!((copied.bytes, fs::read(&to).expect("a file")), (3, b"abc".to_vec()));
-        assert_eq!(copied, Entry::of("a", &to).expect("read"));
-        assert_eq!(copy(&folder.path().join("gone"), &to, "gone", 3).expect("no error"), None);
-        assert!(copy(&from, &to, "a", 3).is_err(), "something is there");
-        let short = copy(&from, &folder.path().join("c"), "a", 1).expect("copied").expect("it is there");
+        assert_eq!(copied, Entry::of("a", &to, &progress).expect("read"));
+        assert_eq!(copy(&folder.path().join("gone"), &to, "gone", 3, &progress).expect("no error"), None);
+        assert!(copy(&from, &to, "a", 3, &progress).is_err(), "something is there");
+        let short = copy(&from, &folder.path().join("c"), "a", 1, &progress).expect("copied").expect("it is there");
         assert_eq!(short.bytes, 2, "no more is read than shows that it is longer");
     }
 
@@ -250,7 +264,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(&elsewhere, &to).expect("a link");
         fs::write(&from, "secret").expect("written");
-        assert!(copy(&from, &to, "a", u64::MAX).is_err());
+        assert!(copy(&from, &to, "a", u64::MAX, &Progress::default()).is_err());
         assert_eq!(fs::read(&elsewhere).expect("a file"), b"abc");
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
@@ -10,7 +11,8 @@ use switchhook_runtime::clock::{self, Clock};
 use switchhook_vault::Vault;
 
 use super::manifest::{Entry, copy};
-use super::{BackedUpDatabase, DATABASE, KEY, Manifest, database_file};
+use super::progress::{Progress, on_files};
+use super::{BackedUpDatabase, DATABASE, DUMP, KEY, Manifest, postgres};
 use crate::config::Config;
 use crate::files;
 use crate::retention::RECORDINGS;
@@ -42,32 +44,33 @@ pub struct Restored {
     pub key_missing: bool,
 }
 
-/// Restores a backup into the configured data directory and database.
+/// Restores a backup into the configured data directory and database. After an error, or when it is dropped, both are as they were.
 ///
 /// # Errors
 /// If the backup is damaged or newer than this program, a service holds the data directory, or something is there already.
-pub async fn restore(config: &Config, folder: &Path, options: RestoreOptions) -> anyhow::Result<Restored> {
+pub async fn restore(
+    config: &Config,
+    folder: &Path,
+    options: RestoreOptions,
+    progress: &Arc<Progress>,
+) -> anyhow::Result<Restored> {
     let manifest = Manifest::read(folder)?;
-    let newest = inspect::newest_sqlite();
-    if manifest.database == BackedUpDatabase::Sqlite {
-        ensure!(
-            manifest.schema <= newest,
-            "the backup has the schema {} and this version knows {newest}: restore it with Switchhook {} or later",
-            manifest.schema,
-            manifest.version
-        );
-        ensure!(
-            database_file(config).is_some(),
-            "the backup holds an SQLite database, and the settings name PostgreSQL: pass --database-url sqlite://PATH"
-        );
-    }
+    must_fit(config, &manifest)?;
     files::data_directory(&config.data_dir)?;
     let _lock = files::ServiceLock::alone(&config.data_dir)?;
-    let places = Places::of(config, &manifest);
+    // A service with another data directory may use the database.
+    let _database = config.database_file().as_deref().map(files::DatabaseLock::take).transpose()?;
+    let mut places = Places::of(config, &manifest);
     places.must_be_free(options.force)?;
-    let staged = places.stage(folder, &manifest, options).await;
-    let moved = staged.and_then(|canceled_calls| Ok((canceled_calls, places.fill()?)));
-    let (canceled_calls, moved_aside) = moved.inspect_err(|_| places.clear())?;
+    let mut canceled_calls = places.stage(folder, &manifest, options, progress).await?;
+    if manifest.database == BackedUpDatabase::Postgres {
+        let url = config.database_url();
+        postgres::restore(&url, &folder.join(DUMP), progress).await?;
+        canceled_calls = prepare_database(&url, options.keep_queued).await.context(
+            "the database is restored, but the calls in it are not canceled: drop it and restore into a new one, or queued calls are dialled",
+        )?;
+    }
+    let moved_aside = places.fill()?;
     Ok(Restored {
         data_dir: config.data_dir.clone(),
         database: manifest.database,
@@ -78,10 +81,33 @@ pub async fn restore(config: &Config, folder: &Path, options: RestoreOptions) ->
     })
 }
 
-/// Brings a copy of a database up to date and marks the calls in it. Returns the number of those that will not be dialled.
-async fn prepare_database(copy: &Path, keep_queued: bool) -> anyhow::Result<u64> {
-    let path = copy.to_str().context("the path of the database must be UTF-8")?;
-    let store = Store::open(&format!("sqlite://{path}")).await?;
+/// Checks that this program and these settings can hold the backup.
+fn must_fit(config: &Config, manifest: &Manifest) -> anyhow::Result<()> {
+    let (newest, named) = (inspect::newest_sqlite(), config.database_file());
+    ensure!(
+        manifest.database == BackedUpDatabase::None || manifest.schema <= newest,
+        "the backup has the schema {} and this version knows {newest}: restore it with Switchhook {} or later",
+        manifest.schema,
+        manifest.version
+    );
+    match (manifest.database, named) {
+        (BackedUpDatabase::Sqlite, None) => {
+            bail!(
+                "the backup holds an SQLite database, and the settings name PostgreSQL: pass --database-url sqlite://PATH"
+            )
+        }
+        (BackedUpDatabase::Postgres, Some(_)) => {
+            bail!(
+                "the backup holds a PostgreSQL database, and the settings name SQLite: pass --database-url postgres://…"
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Brings a restored database up to date and marks the calls in it. Returns the number of those that will not be dialled.
+async fn prepare_database(url: &str, keep_queued: bool) -> anyhow::Result<u64> {
+    let store = Store::open(url).await?;
     let canceled = if keep_queued { Ok(0) } else { cancel_calls(&store).await };
     store.close().await;
     canceled
@@ -113,15 +139,26 @@ struct Places {
     recordings: PathBuf,
     /// Ends the names of files on their way, and of what was there before.
     mark: String,
+    /// Whether the copies are in place, or there are none.
+    filled: bool,
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        if !self.filled {
+            self.clear();
+        }
+    }
 }
 
 impl Places {
     fn of(config: &Config, manifest: &Manifest) -> Self {
         Self {
-            database: database_file(config).filter(|_| manifest.holds(DATABASE)),
+            database: config.database_file().filter(|_| manifest.holds(DATABASE)),
             key: manifest.holds(KEY).then(|| Vault::key_file(&config.data_dir)),
             recordings: config.data_dir.join(RECORDINGS),
             mark: format!("{:08x}", u32::from_be_bytes(clock::random())),
+            filled: false,
         }
     }
 
@@ -142,16 +179,31 @@ impl Places {
 
     /// Copies the backup beside its places, verified and ready for the next start. Returns the number of calls that will not be
     /// dialled.
-    async fn stage(&self, from: &Path, manifest: &Manifest, options: RestoreOptions) -> anyhow::Result<u64> {
-        let copies: Vec<(PathBuf, PathBuf, Entry)> = manifest
-            .files
-            .iter()
-            .map(|entry| Ok((from.join(&entry.path), self.staged_file(&entry.path)?, entry.clone())))
+    async fn stage(
+        &self,
+        from: &Path,
+        manifest: &Manifest,
+        options: RestoreOptions,
+        progress: &Arc<Progress>,
+    ) -> anyhow::Result<u64> {
+        let (dumps, files): (Vec<_>, Vec<_>) = manifest.files.iter().cloned().partition(|entry| entry.path == DUMP);
+        let copies: Vec<(PathBuf, PathBuf, Entry)> = files
+            .into_iter()
+            .map(|entry| Ok((from.join(&entry.path), self.staged_file(&entry.path)?, entry)))
             .collect::<anyhow::Result<_>>()?;
-        tokio::task::spawn_blocking(move || copies.iter().try_for_each(copy_verified)).await??;
+        progress.begin("files", manifest.files.iter().map(|entry| entry.bytes).sum());
+        let folder = from.to_owned();
+        on_files(progress, move |progress| {
+            dumps.iter().try_for_each(|entry| verify(&folder.join(&entry.path), entry, progress))?;
+            copies.iter().try_for_each(|copy| copy_verified(copy, progress))
+        })
+        .await?;
         let database = self.database.as_deref().map(|place| self.staged(place));
         let canceled = match &database {
-            Some(copy) => prepare_database(copy, options.keep_queued).await?,
+            Some(copy) => {
+                let path = copy.to_str().context("the path of the database must be UTF-8")?;
+                prepare_database(&format!("sqlite://{path}"), options.keep_queued).await?
+            }
             None => 0,
         };
         for (place, ending) in self.parts() {
@@ -177,7 +229,7 @@ impl Places {
     }
 
     /// Moves what is there aside and the copies into place, all or nothing. Returns what was moved aside.
-    fn fill(&self) -> anyhow::Result<Vec<PathBuf>> {
+    fn fill(&mut self) -> anyhow::Result<Vec<PathBuf>> {
         let old = |place: &Path| with_ending(place, &format!(".before-{}", self.mark));
         let mut renames = Vec::new();
         for (place, ending) in self.parts() {
@@ -197,6 +249,7 @@ impl Places {
                 return Err(error).with_context(|| format!("could not move {} to {}", from.display(), to.display()));
             }
         }
+        self.filled = true;
         Ok(aside)
     }
 
@@ -210,14 +263,27 @@ impl Places {
 }
 
 /// Copies a file of the backup, which must be what its entry says.
-fn copy_verified((from, to, entry): &(PathBuf, PathBuf, Entry)) -> anyhow::Result<()> {
+fn copy_verified((from, to, entry): &(PathBuf, PathBuf, Entry), progress: &Progress) -> anyhow::Result<()> {
     if let Some(folder) = to.parent() {
         files::private_folder(folder)?;
     }
-    let missing = || format!("the backup is damaged: {} is missing, or is no plain file", entry.path);
-    ensure!(is_plain(from, &entry.path), missing());
-    let copied = copy(from, to, &entry.path, entry.bytes)?.with_context(missing)?;
-    ensure!(copied == *entry, "the backup is damaged: {} is not what was backed up", entry.path);
+    ensure!(is_plain(from, &entry.path), missing(entry));
+    let copied = copy(from, to, &entry.path, entry.bytes, progress)?.with_context(|| missing(entry))?;
+    must_be(entry, &copied)
+}
+
+/// Reads a file of the backup that is used where it is.
+fn verify(file: &Path, entry: &Entry, progress: &Progress) -> anyhow::Result<()> {
+    ensure!(is_plain(file, &entry.path), missing(entry));
+    must_be(entry, &Entry::of(&entry.path, file, progress)?)
+}
+
+fn missing(entry: &Entry) -> String {
+    format!("the backup is damaged: {} is missing, or is no plain file", entry.path)
+}
+
+fn must_be(entry: &Entry, found: &Entry) -> anyhow::Result<()> {
+    ensure!(found == entry, "the backup is damaged: {} is not what was backed up", entry.path);
     Ok(())
 }
 
@@ -249,12 +315,13 @@ mod tests {
         std::os::unix::fs::symlink("/dev/zero", path("recordings/t/zero.wav")).expect("a link");
         std::os::unix::fs::symlink(path("recordings/t"), path("recordings/link")).expect("a link");
         let entry = |name: &str| Entry { path: name.to_owned(), bytes: 3, sha256: String::new() };
+        let progress = Progress::default();
         for name in ["recordings/t/zero.wav", "recordings/link/a.wav", "recordings/t/gone.wav", "recordings/t"] {
-            let error = copy_verified(&(path(name), path("to"), entry(name))).expect_err("it is none");
+            let error = copy_verified(&(path(name), path("to"), entry(name)), &progress).expect_err("it is none");
             assert!(error.to_string().contains("no plain file"), "{name}: {error:#}");
         }
-        let real = Entry::of("recordings/t/a.wav", &path("recordings/t/a.wav")).expect("read");
-        copy_verified(&(path("recordings/t/a.wav"), path("to"), real)).expect("copied");
+        let real = Entry::of("recordings/t/a.wav", &path("recordings/t/a.wav"), &progress).expect("read");
+        copy_verified(&(path("recordings/t/a.wav"), path("to"), real), &progress).expect("copied");
     }
 
     #[test]
@@ -268,8 +335,13 @@ mod tests {
         for name in ["a.db", "a.db-wal", "a.db.restoring-x"] {
             fs::write(path(name), name).expect("written");
         }
-        let places =
-            Places { database: Some(path("a.db")), key: None, recordings: path("recordings"), mark: "x".to_owned() };
+        let mut places = Places {
+            database: Some(path("a.db")),
+            key: None,
+            recordings: path("recordings"),
+            mark: "x".to_owned(),
+            filled: false,
+        };
         let error = places.fill().expect_err("the name for the old recordings is taken");
         assert!(error.to_string().contains("recordings.before-x"), "{error:#}");
         for name in ["a.db", "a.db-wal", "a.db.restoring-x"] {

@@ -13,7 +13,7 @@ use super::{Context, HEARTBEAT, LEASE, LIVE_CALLS, RunnerSignal};
 use crate::store::calls::{self, Claim};
 
 /// How often the rows are queried without a wakeup.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How often commands are queried: they are part of a conversation, and those written by another node come without a wakeup. The table
 /// only holds commands that no runner has taken, so the query costs next to nothing.
 const LOOK_FOR_COMMANDS: Duration = Duration::from_millis(200);
@@ -37,7 +37,7 @@ pub async fn run(context: Context, stop: CancellationToken, end_now: Cancellatio
 
 /// Queries the rows until `stop`, and then until no call is live.
 async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &CancellationToken) {
-    let mut looks = tokio::time::interval(LOOK);
+    let mut looks = tokio::time::interval(POLL_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut commands = tokio::time::interval(LOOK_FOR_COMMANDS);
     commands.set_missed_tick_behavior(MissedTickBehavior::Delay);

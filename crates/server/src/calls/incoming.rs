@@ -12,7 +12,7 @@ use switchhook_core::quota::QuotaExceeded;
 use switchhook_runtime::clock;
 
 use super::Context;
-use super::admission::Admission;
+use super::quota::Admission;
 use super::runner::{self, ClaimReason};
 use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::numbers::NumberRow;

@@ -5,10 +5,10 @@
 //! lease's fencing token, and only then acts. [`setup`] turns an agent's configuration into a carrier and a pipeline of providers. No
 //! other task touches a live call; others write a row and wake the dispatcher.
 
-pub mod admission;
 pub mod dispatcher;
 pub mod incoming;
 pub mod place;
+pub mod quota;
 pub mod runner;
 pub mod setup;
 pub mod tariff;

@@ -15,14 +15,14 @@ use switchhook_core::dial_policy::DialRefused;
 use switchhook_core::id::{AgentId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
-use switchhook_core::quota::{self, QuotaExceeded, QuotaLimits};
+use switchhook_core::quota::{QuotaExceeded, QuotaLimits, admit};
 use switchhook_runtime::clock::Clock;
 
 use self::commit::{CommitPlacements, Placement};
-use crate::calls::admission;
+use crate::calls::quota;
 use crate::config::Config;
-use crate::store::batch::Batcher;
 use crate::store::calls::CallRow;
+use crate::store::group_commit::Batcher;
 use crate::store::idempotency::{self, Stored};
 use crate::store::{Store, dial_policy};
 use crate::wakeups::Wakeups;
@@ -212,8 +212,8 @@ impl Placer {
         }
         let judged = dial_policy::judge(&mut conn, tenant, plan.attempt(now), now).await?;
         judged.map_err(PlaceError::Refused)?;
-        let usage = admission::usage(&mut conn, tenant, limits, now).await?;
-        quota::admit(&usage, limits, now).map_err(PlaceError::Quota)?;
+        let usage = quota::usage(&mut conn, tenant, limits, now).await?;
+        admit(&usage, limits, now).map_err(PlaceError::Quota)?;
         Ok(Checked::Acceptable(Box::new(plan.row(tenant, now))))
     }
 

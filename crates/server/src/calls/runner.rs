@@ -12,12 +12,13 @@ mod recovery;
 mod talking;
 mod transcript;
 mod transfer;
+mod transfer_legs;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegEvents, Media};
-use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Hangup, Phase, TalkEnd, Timing};
+use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegEvents, Media, TransferLeg};
+use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd, Timing};
 use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -31,7 +32,8 @@ use self::permit::DialPermit;
 use self::talking::{Talk, TalkEvent, Verdict};
 use self::transcript::{TranscriptWriter, Written};
 use self::transfer::{TransferAnswer, Transfers};
-use super::setup::{CallPlan, SetupError};
+use self::transfer_legs::OwnLeg;
+use super::setup::{CallSetup, SetupError};
 use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::store::calls::{CallRow, WrapUp};
 use crate::talk::prepared::{Preparation, Prepared};
@@ -40,7 +42,7 @@ use crate::talk::prepared::{Preparation, Prepared};
 const LOADED_BY: Duration = Duration::from_secs(9);
 const ONE_TRY: Duration = Duration::from_secs(3);
 /// The pause between two attempts.
-const PAUSE: Duration = Duration::from_millis(250);
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Why this node claimed the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +80,7 @@ async fn news(prepared: &mut Option<Prepared>) -> Preparation {
 }
 
 /// The data needed before anything can be done about a call.
-type Loaded = (Result<Arc<Carrier>, String>, Result<CallPlan, String>, DialPermit);
+type Loaded = (Result<Arc<Carrier>, String>, Result<CallSetup, String>, DialPermit);
 
 /// Loads the data, retrying while the database is unavailable, for less than a lease. The call's deadlines cannot be enforced earlier:
 /// hanging up takes the carrier's credentials.
@@ -104,7 +106,7 @@ async fn load(context: &Context, row: &CallRow, reason: ClaimReason) -> Result<L
         match timeout(ONE_TRY, loading).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Err(error) if Instant::now() < give_up => {
                 tracing::warn!(%error, "a call could not be read; trying again");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
             loaded => return loaded,
         }
@@ -152,12 +154,14 @@ enum TaskOutcome {
         /// The response.
         answer: TransferAnswer,
     },
-    /// The leg was looked up, since nothing was reported of its transfer.
+    /// The legs of a transfer were looked up, since its end was not reported.
     Transferred {
         /// The number of the transfer.
         number: u32,
-        /// How it ended, if it has; nothing when the carrier could not say.
-        found: Option<Option<Hangup>>,
+        /// The call's own leg.
+        own: OwnLeg,
+        /// The leg to the number.
+        other: TransferLeg,
     },
 }
 
@@ -177,7 +181,7 @@ struct Runner {
     timing: Timing,
     /// One sentence instead if it could not be set up.
     carrier: Result<Arc<Carrier>, String>,
-    plan: Result<Arc<CallPlan>, String>,
+    plan: Result<Arc<CallSetup>, String>,
     events: LegEvents,
     prepared: Option<Prepared>,
     /// A conversation that cannot begin, but has a cost.
@@ -210,7 +214,7 @@ impl Runner {
         let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is synthesised and the STT connected while the phone rings.
-        let in_vain = carrier.as_ref().is_ok_and(|carrier| carrier.dials_in_vain(row.call_id()));
+        let in_vain = carrier.as_ref().is_ok_and(|carrier| carrier.browser_is_gone(row.call_id()));
         let prepared = match (&plan, reason) {
             // Nothing would play the greeting.
             _ if in_vain || dial_permit.refused.is_some() => None,
@@ -393,8 +397,11 @@ impl Runner {
             CarrierEvent::Answered => Some(CallInput::Answered),
             CarrierEvent::NoMedia(words) => Some(CallInput::NoMedia { error: words.into() }),
             CarrierEvent::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
-            CarrierEvent::Bridged => self.bridged(),
+            CarrierEvent::Bridged => self.own_leg_bridged(),
             CarrierEvent::TransferEnded { number, bridged } => self.transfer_ended(number, bridged),
+            CarrierEvent::OtherLegStarted { carrier_call_id } => self.other_leg_started(carrier_call_id),
+            CarrierEvent::OtherLegAnswered { carrier_call_id } => self.other_leg_answered(carrier_call_id),
+            CarrierEvent::OtherLegBridged { carrier_call_id } => self.other_leg_bridged(&carrier_call_id),
             CarrierEvent::OtherLegEnded { carrier_call_id } => self.other_leg_ended(carrier_call_id),
             CarrierEvent::Human => {
                 self.answered_by = Some("human");
@@ -417,7 +424,7 @@ impl Runner {
                 Ok(None)
             }
             TaskOutcome::Transfer { number, answer } => Ok(self.transfer_answered(number, answer)),
-            TaskOutcome::Transferred { number, found } => Ok(self.transfer_looked_up(number, found)),
+            TaskOutcome::Transferred { number, own, other } => Ok(self.transfer_looked_up(number, own, other)),
             TaskOutcome::WrappedUp { wrap_up, from_traces } => {
                 self.wrapped_up(wrap_up, from_traces);
                 Ok(Some(CallInput::WrappedUp))

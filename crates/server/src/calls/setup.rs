@@ -4,8 +4,8 @@
 //! models. A failure to create one is a `config_error` that names the connection.
 
 mod carriers;
-mod not_taken;
 mod schemas;
+mod unsupported_options;
 mod voices;
 
 pub use voices::VoiceError;
@@ -55,7 +55,7 @@ use crate::talk::voice::TtsSettings;
 const TESTED_AGENTS: i64 = 20;
 
 /// Everything that is known about a call before it is dialled.
-pub struct CallPlan {
+pub struct CallSetup {
     /// The ring timeout, in seconds.
     pub ring_timeout_seconds: u32,
     /// STT, LLM and TTS.
@@ -68,7 +68,7 @@ pub struct CallPlan {
     pub outcome: Option<Schema>,
 }
 
-impl CallPlan {
+impl CallSetup {
     /// Sets the call's audio format to that of its carrier.
     pub fn set_format(&mut self, format: AudioFormat) {
         self.talk.format = format;
@@ -172,7 +172,7 @@ impl Setup {
     ///
     /// # Errors
     /// If something it needs is missing or invalid, or the database fails.
-    pub async fn plan(&self, store: &Store, row: &CallRow) -> Result<CallPlan, SetupError> {
+    pub async fn plan(&self, store: &Store, row: &CallRow) -> Result<CallSetup, SetupError> {
         let mut conn = store.read().await?;
         let tenant = row.tenant();
         let agent = agents::version(&mut conn, tenant, AgentId::from_uuid(row.agent_id), row.agent_version)
@@ -186,7 +186,7 @@ impl Setup {
         let realtime = self.realtime(&mut conn, tenant, &agent).await?;
         let recording =
             agent.recording.enabled.then(|| self.config.data_dir.join(recording_name(row.tenant_id, row.id)));
-        Ok(CallPlan {
+        Ok(CallSetup {
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
             pipeline,
             realtime,
@@ -542,7 +542,7 @@ fn variables(agent: &AgentConfig, row: &CallRow) -> BTreeMap<String, String> {
 
 /// Returns the deadlines of a call's phases.
 #[must_use]
-pub fn timing(config: &Config, plan: Option<&CallPlan>) -> Timing {
+pub fn timing(config: &Config, plan: Option<&CallSetup>) -> Timing {
     let limits = plan.map(|plan| plan.talk.agent.limits.clone()).unwrap_or_default();
     Timing {
         ring_timeout: Duration::from_secs(limits.ring_timeout_seconds.into()),

@@ -11,9 +11,9 @@ use switchhook_runtime::clock;
 use crate::config::has_loopback_host;
 
 /// Timeout of a request.
-const DEADLINE: Duration = Duration::from_secs(20);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// Timeout of an event stream, longer than any call.
-const FOLLOWED: Duration = Duration::from_secs(24 * 3600);
+const STREAM_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 /// An API client with one key. Clones share connections.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ impl Api {
         if !url.has_host() {
             bail!("{base:?} has no host");
         }
-        let builder = reqwest::Client::builder().timeout(DEADLINE);
+        let builder = reqwest::Client::builder().timeout(REQUEST_TIMEOUT);
         let http = if has_loopback_host(&url) { builder.no_proxy() } else { builder }.build()?;
         Ok(Self { http, base: base.to_owned(), key: key.to_owned() })
     }
@@ -88,7 +88,7 @@ impl Api {
     /// Opens a stream of server-sent events after event number `seen`.
     pub(super) async fn follow(&self, path: &str, seen: i64) -> anyhow::Result<Response> {
         let request = self.request(Method::GET, path).header(ACCEPT, "text/event-stream");
-        self.send(request.header("Last-Event-ID", seen).timeout(FOLLOWED)).await
+        self.send(request.header("Last-Event-ID", seen).timeout(STREAM_TIMEOUT)).await
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {

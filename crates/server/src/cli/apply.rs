@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use serde_json::json;
+use switchhook_core::api_key::Environment;
 use switchhook_core::id::TenantId;
 
 use super::{CliError, output};
@@ -50,7 +51,10 @@ pub(super) async fn apply(args: &ApplyArgs, config: &Arc<Config>, json: bool) ->
     let store = Store::open_migrated(&config.database_url()).await?;
     let applied = async {
         let tenant = the_tenant(&store, args.tenant).await?;
-        apply::apply(&store, config.clone(), tenant, described, args.dry_run).await.map_err(refused)
+        // `dev` runs on such a database, and takes addresses of this machine.
+        let for_development = config.env != Environment::Prod && operator::is_seeded(&store).await?;
+        let config = if for_development { Arc::new(config.for_development()) } else { config.clone() };
+        apply::apply(&store, config, tenant, described, args.dry_run).await.map_err(refused)
     };
     let applied = Box::pin(applied).await;
     store.close().await;

@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 
-use super::{CliError, output};
-use crate::apply::starter::{self, Folder, HostedModel, StarterFile};
+use super::{CliError, language_model, output};
+use crate::apply::starter::{self, Folder, StarterFile, StarterModel};
 use crate::http::extract::check_name;
+use crate::language_models::names;
 
 /// Arguments of `switchhook init`.
 #[derive(clap::Args, Debug)]
@@ -24,8 +26,9 @@ pub(super) struct Args {
     /// Template to begin with, in place of a job.
     #[arg(long, value_parser = templates(), conflicts_with = "job")]
     template: Option<String>,
-    /// Language model: `openai`, `anthropic` or `gemini`, also with a model, as in `openai/gpt-5-mini`. `none` leaves it out.
-    #[arg(long, value_name = "PROVIDER[/MODEL]|none")]
+    /// Language model: `openai`, `anthropic`, `gemini`, `groq` or `openrouter`, or on this machine `ollama`, `llama.cpp`, `lm-studio` or
+    /// `vllm`; also with a model, as in `openai/gpt-5-mini`. `none` leaves it out.
+    #[arg(long, value_name = "NAME[/MODEL]|none")]
     model: Option<String>,
     /// Folder to write to.
     #[arg(short = 'o', long, value_name = "DIR", default_value = "agents")]
@@ -39,7 +42,7 @@ pub(super) struct Args {
 #[derive(Debug, PartialEq, Eq)]
 struct Answers {
     agent: Value,
-    model: Option<HostedModel>,
+    model: Option<StarterModel>,
 }
 
 /// The templates, which the help describes.
@@ -100,8 +103,8 @@ impl<R: BufRead, W: Write> Prompt<R, W> {
             agent,
             model: self.answer(
                 given.model,
-                "Language model (openai, anthropic, gemini, or openai/MODEL; none for later): ",
-                language_model,
+                &format!("Language model ({}, also with a model, as in openai/gpt-5-mini; none for later): ", names()),
+                model_named,
             )?,
         })
     }
@@ -142,13 +145,24 @@ fn instructions(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-fn language_model(text: &str) -> Result<Option<HostedModel>, String> {
+fn model_named(text: &str) -> Result<Option<StarterModel>, String> {
     if text == "none" {
         return Ok(None);
     }
-    HostedModel::parse(text).map(Some).ok_or_else(|| {
-        format!("the model {text:?} is not openai, anthropic or gemini, such as openai/gpt-5-mini, or none")
-    })
+    let Some(mut model) = StarterModel::parse(text) else {
+        return Err(format!("the model {text:?} is not {}, such as openai/gpt-5-mini, or none", names()));
+    };
+    if let (None, None, Some(url)) = (&model.model, model.variable, model.base_url) {
+        // Such a server has no default model. This thread may wait: it is one for questions.
+        let listed = Handle::try_current().ok().and_then(|handle| handle.block_on(language_model::first_model(url)));
+        let Some(listed) = listed else {
+            return Err(format!(
+                "no model responds at {url}: start {text}, or name the model, as in {text}/qwen2.5:7b"
+            ));
+        };
+        model.model = Some(listed);
+    }
+    Ok(Some(model))
 }
 
 /// Writes the files, unless one exists.
@@ -166,9 +180,9 @@ fn write(folder: &Path, files: &[StarterFile], force: bool) -> Result<(), CliErr
 }
 
 /// Returns the command that creates the agent. `model` is that of a new connection.
-fn next(folder: &Path, model: Option<&HostedModel>) -> String {
-    let unset = model.filter(|model| std::env::var_os(model.variable).is_none());
-    let key = unset.map(|model| format!("{}=YOUR_KEY ", model.variable)).unwrap_or_default();
+fn next(folder: &Path, model: Option<&StarterModel>) -> String {
+    let unset = model.and_then(|model| model.variable).filter(|variable| std::env::var_os(variable).is_none());
+    let key = unset.map(|variable| format!("{variable}=YOUR_KEY ")).unwrap_or_default();
     let folder = folder.display().to_string();
     let plain = folder.chars().all(|letter| letter.is_alphanumeric() || "-_./".contains(letter));
     let folder = if plain { folder } else { format!("'{}'", folder.replace('\'', "'\\''")) };
@@ -194,12 +208,12 @@ mod tests {
     #[test]
     fn a_wrong_answer_is_asked_for_again_and_the_others_are_kept() {
         let (answers, shown) = asked([None; 3], "\nAva\n\nTake messages.\nopnai\n\nopenai/gpt-5-mini\n");
-        let model = HostedModel::parse("openai/gpt-5-mini");
+        let model = StarterModel::parse("openai/gpt-5-mini");
         let agent = json!({ "name": "Ava", "instructions": "Take messages." });
         assert_eq!(answers, Ok(Answers { agent, model }));
         assert_eq!(shown.matches("Name of the agent").count(), 2, "{shown}");
         assert_eq!(shown.matches("What does it do?").count(), 2, "{shown}");
-        assert!(shown.contains("the model \"opnai\" is not openai, anthropic or gemini"), "{shown}");
+        assert!(shown.contains("the model \"opnai\" is not openai, anthropic, gemini, groq, openrouter"), "{shown}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The language model that `switchhook dev` connects, so that the first agent of one's own follows its instructions: a named server, a key
-//! of the environment, a server on this machine, or what somebody types.
+//! of the environment, a server on this machine, or what the operator types.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -9,70 +9,19 @@ use switchhook_core::private::Private;
 use url::Url;
 
 use super::{CliError, output};
+use crate::language_models::{HOSTED, Hosted, LOCAL};
 use crate::operator::LanguageModel;
 
 /// How long a server on this machine has to list its models.
-const PROBE: Duration = Duration::from_millis(500);
-/// Providers of keys, in the order in which they are tried.
-const HOSTED: [Hosted; 5] = [
-    Hosted { variable: "OPENAI_API_KEY", name: "openai", provider: "openai", prefix: "sk-", server: None },
-    Hosted { variable: "ANTHROPIC_API_KEY", name: "anthropic", provider: "anthropic", prefix: "sk-ant-", server: None },
-    Hosted { variable: "GEMINI_API_KEY", name: "gemini", provider: "gemini", prefix: "AIza", server: None },
-    Hosted {
-        variable: "GROQ_API_KEY",
-        name: "groq",
-        provider: "openai",
-        prefix: "gsk_",
-        server: Some(("https://api.groq.com/openai/v1", "openai/gpt-oss-120b")),
-    },
-    Hosted {
-        variable: "OPENROUTER_API_KEY",
-        name: "openrouter",
-        provider: "openai",
-        prefix: "sk-or-",
-        server: Some(("https://openrouter.ai/api/v1", "openai/gpt-oss-120b")),
-    },
-];
-/// Servers on this machine, at their usual ports.
-const LOCAL: [(&str, &str); 4] = [
-    ("Ollama", "http://127.0.0.1:11434/v1"),
-    ("llama.cpp", "http://127.0.0.1:8080/v1"),
-    ("LM Studio", "http://127.0.0.1:1234/v1"),
-    ("vLLM", "http://127.0.0.1:8000/v1"),
-];
-
-/// A provider that is known by its keys.
-struct Hosted {
-    /// The environment variable with its key.
-    variable: &'static str,
-    /// The name of its connection.
-    name: &'static str,
-    /// The adapter.
-    provider: &'static str,
-    /// How its keys begin; the longest that fits counts.
-    prefix: &'static str,
-    /// Its address and a fast model, where they are not the adapter's defaults.
-    server: Option<(&'static str, &'static str)>,
-}
-
-impl Hosted {
-    fn with_key(&self, key: Private<String>, found: &str) -> LanguageModel {
-        let (base_url, model) = self.server.unzip();
-        LanguageModel {
-            name: self.name.to_owned(),
-            provider: self.provider,
-            base_url: base_url.map(str::to_owned),
-            model: model.map(str::to_owned),
-            key: Some(key),
-            found: found.to_owned(),
-        }
-    }
-}
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+/// The variable by which programs name another server for `OPENAI_API_KEY`.
+const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
 
 /// Where the language model comes from without options, for the help of `switchhook dev`.
 pub(super) const HELP: &str = "\
 Without --llm-url, dev connects the first language model that it finds: a key in OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY,
-GROQ_API_KEY or OPENROUTER_API_KEY, or Ollama, llama.cpp, LM Studio or vLLM at its usual port on this machine.";
+GROQ_API_KEY or OPENROUTER_API_KEY, or Ollama, llama.cpp, LM Studio or vLLM at its usual port on this machine. OPENAI_BASE_URL names
+another server for OPENAI_API_KEY.";
 
 /// Options of `switchhook dev`.
 #[derive(clap::Args, Debug)]
@@ -106,18 +55,18 @@ pub(super) async fn find(args: &Args, may_ask: bool) -> Result<Option<LanguageMo
         return Ok(Some(server("llm", url, model, key)));
     }
     for hosted in &HOSTED {
-        if let Some(key) = variable(hosted.variable) {
-            return Ok(Some(hosted.with_key(key, hosted.variable)));
+        let Some(key) = variable(hosted.variable) else { continue };
+        if hosted.name == "openai"
+            && let Some(url) = other_server(std::env::var(OPENAI_BASE_URL).ok().as_deref())?
+        {
+            let model = models(&url, Some(&key)).await.and_then(|models| models.into_iter().next());
+            return Ok(Some(server("llm", &url, model, Some(key))));
         }
+        return Ok(Some(with_key(hosted, key, hosted.variable)));
     }
-    for (name, url) in LOCAL {
-        if let Some(models) = models(url, None).await {
-            let model = models.into_iter().next();
-            return Ok(Some(LanguageModel {
-                name: name.to_owned(),
-                found: url.to_owned(),
-                ..server(name, url, model, None)
-            }));
+    for local in &LOCAL {
+        if let Some(models) = models(local.url, None).await {
+            return Ok(Some(server(local.name, local.url, models.into_iter().next(), None)));
         }
     }
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -127,7 +76,7 @@ pub(super) async fn find(args: &Args, may_ask: bool) -> Result<Option<LanguageMo
     let typed = tokio::task::spawn_blocking(ask).await.map_err(anyhow::Error::from)?;
     Ok(match typed.as_deref().map(|typed| typed.trim()) {
         None | Some("") => None,
-        Some(key) if !key.contains("://") => Some(provider_of(key).with_key(Private::new(key.to_owned()), "your key")),
+        Some(key) if !key.contains("://") => Some(with_key(provider_of(key), Private::new(key.to_owned()), "your key")),
         Some(url) => {
             let url = server_url(url).map_err(|wrong| CliError::Usage(format!("the URL {wrong}")))?;
             let model = models(&url, None).await.and_then(|models| models.into_iter().next());
@@ -143,6 +92,31 @@ pub(super) fn nothing_found() -> String {
         "No language model is connected, and agents of your own need one. The shortest way: start Ollama on this machine, or set one \
          of {variables}, and start `dev` again."
     )
+}
+
+/// Returns the model of a provider by its key.
+fn with_key(hosted: &Hosted, key: Private<String>, found: &str) -> LanguageModel {
+    let (base_url, model) = hosted.server.unzip();
+    LanguageModel {
+        name: hosted.name.to_owned(),
+        provider: hosted.provider,
+        base_url: base_url.map(str::to_owned),
+        model: model.map(str::to_owned),
+        key: Some(key),
+        found: found.to_owned(),
+    }
+}
+
+/// Returns the server that `OPENAI_BASE_URL` names, unless it is OpenAI's own.
+fn other_server(text: Option<&str>) -> Result<Option<String>, CliError> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let url = server_url(text).map_err(|wrong| CliError::Usage(format!("{OPENAI_BASE_URL} {wrong}")))?;
+    Ok(Some(url).filter(|url| url != "https://api.openai.com/v1"))
+}
+
+/// Returns a model that a server on this machine lists, for `init`.
+pub(super) async fn first_model(url: &str) -> Option<String> {
+    models(url, None).await?.into_iter().next()
 }
 
 /// Checks the address of a server, and returns it without a slash at its end.
@@ -172,7 +146,7 @@ fn provider_of(key: &str) -> &'static Hosted {
 /// Asks at the terminal, without showing what is typed.
 fn ask() -> Option<String> {
     let (servers, variables) =
-        (LOCAL.map(|(name, _)| name).join(", "), HOSTED.map(|hosted| hosted.variable).join(", "));
+        (LOCAL.map(|local| local.title).join(", "), HOSTED.map(|hosted| hosted.variable).join(", "));
     output::line(&format!(
         "\nNo language model was found: no server on this machine ({servers}), and none of {variables}.\n\
          The demo agent needs none; agents of your own do.\n\
@@ -183,7 +157,7 @@ fn ask() -> Option<String> {
 
 /// The models that an OpenAI-compatible server lists, without those that only make embeddings; `None` if there is no such server.
 async fn models(url: &str, key: Option<&Private<String>>) -> Option<Vec<String>> {
-    let http = reqwest::Client::builder().timeout(PROBE).no_proxy().build().ok()?;
+    let http = reqwest::Client::builder().timeout(PROBE_TIMEOUT).no_proxy().build().ok()?;
     let mut request = http.get(format!("{}/models", url.trim_end_matches('/')));
     if let Some(key) = key {
         request = request.bearer_auth(key.reveal());
@@ -210,8 +184,19 @@ mod tests {
         ] {
             assert_eq!(provider_of(key).name, name, "{key}");
         }
-        let groq = provider_of("gsk_x").with_key(Private::new("gsk_x".to_owned()), "your key");
+        let groq = with_key(provider_of("gsk_x"), Private::new("gsk_x".to_owned()), "your key");
         assert_eq!(groq.base_url.as_deref(), Some("https://api.groq.com/openai/v1"));
+    }
+
+    #[test]
+    fn a_gateway_takes_the_key_of_openai() {
+        let other = |text| other_server(text).map_err(|error| format!("{error:?}"));
+        assert_eq!(other(Some(" http://127.0.0.1:4000/v1/ ")), Ok(Some("http://127.0.0.1:4000/v1".to_owned())));
+        for own in [None, Some(""), Some("https://api.openai.com/v1/")] {
+            assert_eq!(other(own), Ok(None), "{own:?}");
+        }
+        let refused = other(Some("127.0.0.1:4000")).expect_err("no address");
+        assert!(refused.contains("OPENAI_BASE_URL must be an http or https address"), "{refused}");
     }
 
     #[test]

@@ -103,7 +103,7 @@ enum CliCommand {
         #[arg(long)]
         compact: bool,
     },
-    /// Back up the database, recordings and key file into a folder, also while the service runs.
+    /// Back up the database, and recordings and key file on request, into a folder, also while the service runs.
     Backup(backup::BackupArgs),
     /// Restore a backup into the data directory of a stopped service.
     Restore(backup::RestoreArgs),

@@ -10,7 +10,7 @@ use super::output;
 use super::wrap::wrapped;
 
 /// How often the clock moves.
-const TICK: Duration = Duration::from_millis(250);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(250);
 /// Columns before the words of a transcript line.
 const INDENT: usize = 19;
 
@@ -58,7 +58,7 @@ impl Screen {
         if !self.clock.is_hidden() {
             self.clock.reset_elapsed();
             self.clock.set_message(state.to_owned());
-            self.clock.enable_steady_tick(TICK);
+            self.clock.enable_steady_tick(REDRAW_INTERVAL);
         }
     }
 

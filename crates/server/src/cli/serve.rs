@@ -55,8 +55,8 @@ pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Resu
 }
 
 pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
-    let local_webhooks = config.webhook_allow != config.for_development().webhook_allow;
-    let config = Arc::new(config.for_development());
+    let configured = config;
+    let config = Arc::new(configured.for_development());
     telemetry::start(&config);
     files::data_directory(&config.data_dir)?;
     let models = ModelStore::new(&config.data_dir);
@@ -92,10 +92,16 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
                 address, to listen on and as SWITCHHOOK_PUBLIC_URL, and not SWITCHHOOK_ENV=prod"
                 .to_owned(),
         });
-        if local_webhooks {
-            output::line(
-                "Webhooks   may be on this machine, as http://127.0.0.1:9000: SWITCHHOOK_WEBHOOK_ALLOW is not set",
-            );
+        let local = [
+            ("Webhooks   may", "SWITCHHOOK_WEBHOOK_ALLOW", configured.webhook_allow != config.webhook_allow),
+            (
+                "Tools      and models may",
+                "SWITCHHOOK_OUTBOUND_ALLOW",
+                configured.outbound_allow != config.outbound_allow,
+            ),
+        ];
+        for (what, setting, _) in local.iter().filter(|(.., is_changed)| *is_changed) {
+            output::line(&format!("{what} be on this machine, as http://127.0.0.1:9000: {setting} is not set"));
         }
     }
     if let SignIn::Local(link) = service.sign_in() {
@@ -155,6 +161,10 @@ async fn connect_model(
 ) -> Result<(), CliError> {
     let Some(tenant) = operator::seeded_tenant(service.store()).await? else { return Ok(()) };
     let tenant = tenant.tenant();
+    // Only a node with calls uses one, and can test it.
+    if !config.has_role(NodeRole::Calls) {
+        return Ok(());
+    }
     if args.model.llm_url.is_none() && operator::has_language_model(service.store(), tenant).await? {
         return Ok(());
     }
@@ -181,7 +191,7 @@ async fn connect_model(
     }
     let named = model.model.as_ref().map(|name| format!(", model {name}")).unwrap_or_default();
     if let Some(Check { detail, .. }) = failed {
-        let then = if kept { "The connection is kept as it is." } else { "It is not connected." };
+        let then = if kept { "Its connection has these settings now." } else { "It is not connected." };
         output::note(&format!(
             "The language model {}{named} cannot be used: {detail} {then} Correct that and start `dev` again, or name another one \
              with --llm-url and --llm-model.",

@@ -189,18 +189,18 @@ impl Config {
         Ok(config)
     }
 
-    /// As `switchhook dev` changes it: signing in needs no identity provider, browsers on this machine use WebRTC, and webhooks may be
-    /// on this machine unless `webhook_allow` says otherwise.
+    /// As `switchhook dev` changes it: signing in needs no identity provider, browsers on this machine use WebRTC, and webhooks, tools and
+    /// servers of models may be on this machine unless `webhook_allow` and `outbound_allow` say otherwise.
     #[must_use]
     pub fn for_development(&self) -> Self {
         let here = self.listen.ip().is_loopback();
         let rtc_listen = self.rtc_listen.or(here.then_some(SocketAddr::new(self.listen.ip(), 0)));
-        let webhook_allow = if here && self.webhook_allow == AddressPolicy::default() {
-            LOOPBACK.parse().expect("a valid exemption")
-        } else {
-            self.webhook_allow.clone()
+        let near = |allowed: &AddressPolicy| match allowed {
+            unset if here && *unset == AddressPolicy::default() => LOOPBACK.parse().expect("a valid exemption"),
+            set => set.clone(),
         };
-        Self { local_sign_in: true, rtc_listen, webhook_allow, ..self.clone() }
+        let (webhook_allow, outbound_allow) = (near(&self.webhook_allow), near(&self.outbound_allow));
+        Self { local_sign_in: true, rtc_listen, webhook_allow, outbound_allow, ..self.clone() }
     }
 
     /// Returns the database URL.
@@ -210,6 +210,12 @@ impl Config {
             Some(url) => url.reveal().clone(),
             None => format!("sqlite://{}", self.data_dir.join("switchhook.db").display()),
         }
+    }
+
+    /// Returns the file of an SQLite database.
+    #[must_use]
+    pub fn database_file(&self) -> Option<PathBuf> {
+        self.database_url().strip_prefix("sqlite://").map(PathBuf::from)
     }
 
     /// Returns the address for carriers: the configured one, else where the service `listens`.

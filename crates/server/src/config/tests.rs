@@ -110,7 +110,7 @@ fn variables_that_look_like_a_setting_are_named_with_what_was_meant() {
     // Those of Compose files, of Kubernetes for a service of this name, of other commands, and of other programs.
     let others = [
         "SWITCHHOOK_PORT",
-        "SWITCHHOOK_HOST",
+        "SWITCHHOOK_DOMAIN",
         "SWITCHHOOK_NODES",
         "SWITCHHOOK_IMAGE",
         "SWITCHHOOK_SERVICE_HOST",
@@ -128,6 +128,39 @@ fn an_idle_connection_outlives_those_of_load_balancers() {
     assert!(load(&[]).expect("valid").listener_bounds().timeouts.idle > Duration::from_secs(600));
     let set = load(&[("SWITCHHOOK_IDLE_TIMEOUT", "75s")]).expect("valid");
     assert_eq!(set.listener_bounds().timeouts.idle, Duration::from_secs(75));
+}
+
+#[test]
+fn a_password_that_is_not_escaped_is_named_by_its_character_and_not_shown() {
+    let database = |url: &str| load(&[("SWITCHHOOK_DATABASE_URL", url)]).map(drop);
+    for (url, character) in [
+        ("postgres://user:hun#ter2@host/db", '#'),
+        ("postgres://user:hun#ter2@host:5432/db?sslmode=require", '#'),
+        ("postgres://user:hun?ter2@host/db", '?'),
+        ("postgres://user:hun?t=er2@host/db", '?'),
+        ("postgres://user:hun/ter2@host/db", '/'),
+        ("postgres://user:12/hunter2@host/db", '/'),
+        ("postgres://user:12?hunter2@host/db", '?'),
+        ("postgres://user:hu@n/ter2@host/db", '/'),
+        ("postgresql://user:hu/n?ter2@host/db", '/'),
+    ] {
+        let error = database(url).expect_err(url);
+        assert!(error.starts_with("SWITCHHOOK_DATABASE_URL has a "), "{error}");
+        assert!(error.contains(&format!("has a {character} ")) && error.contains("%2F"), "{url}: {error}");
+        assert!(!error.contains("hun") && !error.contains("ter2"), "{error}");
+    }
+    for url in [
+        "postgres://user:hun%23ter2@host/db",
+        "postgres://user:hun@ter2@host/db",
+        "postgres://user:pw@[::1]:5432/db",
+        "postgres://[::1]/db?user=a@example.com&password=b@c",
+        "postgres://user@example.com:pw@host:6432/db?options=-c%20geqo=off",
+        "postgres://user:pw@/db?host=/cloudsql/project:region:name",
+        "postgres:///db?host=/run",
+        "postgres://host",
+    ] {
+        database(url).expect(url);
+    }
 }
 
 #[test]
@@ -214,4 +247,7 @@ fn in_development_webhooks_may_be_on_this_machine_unless_the_setting_says_otherw
         AddressPolicy::default(),
         "others reach this service"
     );
+    let tools = |environment: &[(&str, &str)]| load(environment).expect("valid").for_development().outbound_allow;
+    assert_eq!(tools(&[]), LOOPBACK.parse().expect("valid"));
+    assert_eq!(tools(&[("SWITCHHOOK_OUTBOUND_ALLOW", named)]), named.parse().expect("valid"));
 }

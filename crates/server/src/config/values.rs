@@ -64,7 +64,31 @@ pub(super) fn database_url(text: &str) -> Result<String, String> {
     if text.strip_prefix("sqlite://").is_some_and(|path| path.is_empty() || path.contains('?')) {
         return Err("must name a file after sqlite://, without parameters".to_owned());
     }
+    let server = text.split_once("://").filter(|(scheme, _)| *scheme != "sqlite");
+    if let Some(character) = server.and_then(|(_, rest)| unescaped(rest)) {
+        // The text is not shown: it holds the password.
+        return Err(format!(
+            "has a {character} that ends the user name or password too early: in them write %23 for #, %3F for ?, %40 for @ and %2F for /"
+        ));
+    }
     Ok(text.to_owned())
+}
+
+/// Returns the character of a user name or password that an address, without its scheme, takes for its own structure. Behind the
+/// credentials there is no fragment, an `@` only in the value of a parameter, and a port is a number.
+fn unescaped(rest: &str) -> Option<char> {
+    if rest.contains('#') {
+        return Some('#');
+    }
+    let at = rest.find(['/', '?'])?;
+    let (authority, behind) = rest.split_at(at);
+    let (path, parameters) = behind.split_once('?').unwrap_or((behind, ""));
+    let in_name = |parameter: &str| parameter.split('=').next().is_some_and(|name| name.contains('@'));
+    let port =
+        authority.rsplit_once('@').map_or(authority, |(_, host)| host).rsplit_once(':').map_or("", |(_, port)| port);
+    let no_port = !port.chars().all(|c| c.is_ascii_digit() || c == ']');
+    let cut = path.contains('@') || parameters.split('&').any(in_name) || (no_port && behind.contains('@'));
+    cut.then_some(if path.is_empty() { '?' } else { '/' })
 }
 
 /// Parses one key, or several separated by commas.

@@ -51,7 +51,7 @@ pub fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(versions::restore))
 }
 
-/// An agent to create. Only `name` and `instructions` are required.
+/// An agent to create.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"name": "Reception", "instructions": "You answer the phone of a dentist."}))]
 #[expect(dead_code, reason = "describes the body; read() parses it in two parts")]
@@ -69,7 +69,7 @@ struct CreateAgent {
     config: AgentConfig,
 }
 
-/// Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields.
+/// Changes to merge, object by object; `null` restores a default. `CreateAgent` describes the fields.
 // Its fields follow from `CreateAgent` (`openapi::requests`); the body is merged as JSON.
 #[derive(ToSchema)]
 #[schema(example = json!({"greeting": {"text": "Good morning!"}, "limits": {"max_duration_seconds": 600}}))]
@@ -78,21 +78,20 @@ struct UpdateAgent {}
 /// An agent.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AgentResource {
-    /// Its id.
+    /// Unique id.
     id: Uuid,
     /// Unique per tenant.
     #[schema(example = "Reception")]
     name: String,
     traffic: Option<Traffic>,
-    /// Its configuration.
     #[serde(flatten)]
     config: AgentConfig,
-    /// Increases with each change but those of `traffic`; a call keeps the version it was placed with.
+    /// Increases with each change except to `traffic`; calls keep their version.
     version: i64,
-    /// When it was created.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
@@ -120,7 +119,9 @@ pub(crate) struct WantedAgent {
     pub(crate) config: AgentConfig,
 }
 
-/// Creates an agent.
+/// Create an agent.
+///
+/// Absent fields take their defaults.
 #[utoipa::path(
     post, path = "/agents", operation_id = "create_agent", tag = "Agents", request_body = CreateAgent,
     responses(
@@ -169,7 +170,7 @@ pub(crate) async fn insert(
     bounds::check_one_more(tx, owner, Stored::Agents).await?;
     traffic::check_of_new(row)?;
     check_connections(tx, owner.tenant(), &row.config).await?;
-    let warnings = not_taken(state, tx, owner.tenant(), &row.config).await?;
+    let warnings = unsupported_options(state, tx, owner.tenant(), &row.config).await?;
     agents::insert(tx, row).await.map_err(|error| duplicate_name(error, &row.name))?;
     bounds::check_agent_bytes(tx, owner).await?;
     Ok(warnings)
@@ -270,7 +271,7 @@ fn unfit(path: String, row: Option<&ConnectionRow>, config: &AgentConfig) -> Opt
 
 /// Returns warnings about instructions that nothing follows, schemas that models get in a simpler form, transfers that are refused, and
 /// settings that the agent's providers do not support; none of the last if the providers cannot be built.
-async fn not_taken(
+async fn unsupported_options(
     state: &HttpState,
     conn: &mut Conn,
     tenant: TenantId,
@@ -280,7 +281,7 @@ async fn not_taken(
     warnings.extend(simplified_schemas(config));
     warnings.extend(transfers::refused(conn, tenant, config, state.clock.now()).await?);
     if let Ok(setup) = state.setup() {
-        warnings.extend(setup.not_taken(conn, tenant, config).await?);
+        warnings.extend(setup.unsupported_options(conn, tenant, config).await?);
     }
     Ok(warnings)
 }
@@ -311,7 +312,9 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
     error.into()
 }
 
-/// Lists the tenant's agents, newest first.
+/// List agents.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(PageRequest),
     responses((status = 200, description = "A page of agents", body = List<AgentResource>))
@@ -322,7 +325,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
     Ok(Json(List::of(page, AgentResource::from)))
 }
 
-/// Returns an agent, with all defaults.
+/// Get an agent.
+///
+/// Returns the current version with all defaults.
 #[utoipa::path(
     get, path = "/agents/{id}", operation_id = "show_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses((status = 200, description = "The agent", body = AgentResource))
@@ -337,7 +342,9 @@ fn agent_not_found() -> ApiError {
     ApiError::not_found("agent")
 }
 
-/// Updates an agent. Creates a new version, unless nothing or only `traffic` changes. Existing calls keep theirs.
+/// Update an agent.
+///
+/// Creates a version, unless nothing or only `traffic` changes. Existing calls keep theirs.
 #[utoipa::path(
     patch, path = "/agents/{id}", operation_id = "update_agent", tag = "Agents", request_body = UpdateAgent,
     params(("id" = Uuid, Path, description = "The agent")),
@@ -369,8 +376,8 @@ async fn update(
         check_schemas(&changed.value.config).await?;
     }
     let Body { value: wanted, mut warnings } = changed;
-    let (row, not_taken) = change(&state, &mut tx, &owner, row, wanted).await?;
-    warnings.extend(not_taken);
+    let (row, unsupported_options) = change(&state, &mut tx, &owner, row, wanted).await?;
+    warnings.extend(unsupported_options);
     tx.commit().await?;
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
@@ -389,7 +396,7 @@ pub(crate) async fn change(
 ) -> Result<(AgentRow, Vec<String>), ApiError> {
     let WantedAgent { name, traffic, config } = wanted;
     let now = state.clock.now();
-    let mut warnings = not_taken(state, tx, owner.tenant(), &config).await?;
+    let mut warnings = unsupported_options(state, tx, owner.tenant(), &config).await?;
     let keeps_traffic = traffic.as_ref() == row.traffic();
     let warning = |row: &AgentRow| traffic::without_calls(row).filter(|_| keeps_traffic);
     if name == row.name && config == row.config.0 {
@@ -423,7 +430,9 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<WantedAgent>, ApiError> 
     Ok(read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)?.into())
 }
 
-/// Deletes an agent that answers no number. Existing calls keep their version.
+/// Delete an agent.
+///
+/// The agent must answer no number; existing calls keep their version.
 #[utoipa::path(
     delete, path = "/agents/{id}", operation_id = "delete_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses((status = 204, description = "Deleted"), Conflict)

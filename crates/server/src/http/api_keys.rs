@@ -35,10 +35,10 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 /// A key to create.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateApiKey {
-    /// A label to recognise it by.
+    /// Label.
     #[schema(max_length = 200, example = "CRM")]
     name: Option<String>,
-    /// Days until it expires; it never expires if absent.
+    /// Days until it expires; never if absent.
     #[schema(minimum = 1, maximum = 3650, example = 90)]
     expires_in_days: Option<i64>,
 }
@@ -63,23 +63,23 @@ impl CreateApiKey {
 /// A new key.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NewApiKey {
-    /// Its id, for example to revoke it.
+    /// Unique id.
     pub id: Uuid,
-    /// Its public part.
+    /// Public part.
     #[schema(pattern = "^[0-9a-z]{12}$", example = "k3v9x0a1b2c3")]
     pub prefix: String,
-    /// The whole key. It is shown only this once.
+    /// The full key. Shown only once.
     #[schema(
         pattern = "^vk_(dev|prod)_[0-9a-z]{12}_[0-9A-Za-z]{38}$",
         example = "vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000example"
     )]
     pub key: String,
-    /// Its label.
+    /// Label.
     pub name: Option<String>,
-    /// When it expires; `null` means never.
+    /// `null` if it never expires.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
-    /// When it was created.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
 }
@@ -100,23 +100,23 @@ impl From<Issued> for NewApiKey {
 /// A key without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyResource {
-    /// Its id, for example to revoke it.
+    /// Unique id.
     pub id: Uuid,
-    /// Its public part.
+    /// Public part.
     #[schema(pattern = "^[0-9a-z]{12}$", example = "k3v9x0a1b2c3")]
     pub prefix: String,
-    /// Its label.
+    /// Label.
     pub name: Option<String>,
-    /// When it was created.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// When it expires; `null` means never.
+    /// `null` if it never expires.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
-    /// When it was last used; uses on other nodes appear after a few seconds.
+    /// Last use; uses on other nodes appear after a few seconds.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked; `null` if it is not.
+    /// `null` if not revoked.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub revoked_at: Option<Timestamp>,
 }
@@ -136,9 +136,9 @@ impl From<ApiKeyRow> for ApiKeyResource {
     }
 }
 
-/// Creates a key for the same tenant.
+/// Create an API key.
 ///
-/// Only this response contains the whole key.
+/// Only this response contains the full key.
 #[utoipa::path(
     post, path = "/api-keys", operation_id = "create_api_key", tag = "API keys", request_body = CreateApiKey,
     responses(
@@ -161,7 +161,9 @@ async fn create(
     Ok(created(&format!("/v1/api-keys/{}", issued.row.id), NewApiKey::from(issued), warnings))
 }
 
-/// Lists the tenant's keys, newest first, including revoked and expired ones.
+/// List API keys.
+///
+/// The newest come first, including revoked and expired ones.
 #[utoipa::path(
     get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(PageRequest),
     responses((status = 200, description = "A page of keys", body = List<ApiKeyResource>))
@@ -173,7 +175,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
     Ok(Json(List::of(page, ApiKeyResource::from)))
 }
 
-/// Returns a key without its secret.
+/// Get an API key.
+///
+/// The secret is not included.
 #[utoipa::path(
     get, path = "/api-keys/{id}", operation_id = "show_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses((status = 200, description = "The key", body = ApiKeyResource))
@@ -185,7 +189,9 @@ async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<ApiKeyId>) ->
     Ok(Json(row.into()))
 }
 
-/// Revokes a key: the next request with it gets 401. Revoking it again has no effect.
+/// Revoke an API key.
+///
+/// The next request with it gets 401; revoking it again has no effect.
 #[utoipa::path(
     delete, path = "/api-keys/{id}", operation_id = "revoke_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses((status = 204, description = "The key is revoked"))

@@ -30,7 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
 /// What needs attention.
 #[derive(Serialize, ToSchema)]
 struct Attention {
-    /// The items, the worst first, at most 20 of a kind.
+    /// Worst first, at most 20 of a kind.
     data: Vec<AttentionItem>,
 }
 
@@ -45,22 +45,22 @@ struct Attention {
     "limit": null,
 }))]
 struct AttentionItem {
-    /// What is the matter.
+    /// Kind of problem.
     kind: AttentionKind,
-    /// What it is the matter with.
+    /// What it concerns.
     subject: Subject,
-    /// Since when, if that is known.
+    /// Start of the problem, if known.
     #[schema(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
-    /// What is the matter, in a sentence.
+    /// The problem in one sentence.
     detail: String,
-    /// How many calls were refused, or how many deliveries wait (up to 1000).
+    /// Refused calls, or waiting deliveries (up to 1000).
     count: Option<i64>,
     /// The limit that is near.
     limit: Option<NearLimit>,
 }
 
-/// What is the matter.
+/// Kind of problem.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum AttentionKind {
@@ -74,19 +74,19 @@ enum AttentionKind {
     NumberWithoutAgent,
 }
 
-/// What something is the matter with.
+/// What a problem concerns.
 #[derive(Serialize, ToSchema)]
 struct Subject {
-    /// What it is.
+    /// Kind of resource.
     #[serde(rename = "type")]
     kind: SubjectKind,
-    /// Its id.
+    /// Unique id.
     id: Uuid,
     /// Its name, URL or number.
     name: String,
 }
 
-/// What something is.
+/// Kind of resource.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum SubjectKind {
@@ -103,12 +103,12 @@ enum SubjectKind {
 /// A limit that is near.
 #[derive(Serialize, ToSchema)]
 struct NearLimit {
-    /// Which one.
+    /// Limit name.
     name: LimitName,
-    /// What is used.
+    /// Usage.
     #[schema(minimum = 0)]
     used: f64,
-    /// What there is.
+    /// Limit.
     #[schema(minimum = 0)]
     limit: f64,
 }
@@ -125,7 +125,9 @@ enum LimitName {
     CostPerDayUsd,
 }
 
-/// Returns what needs attention: connections that are refused, endpoints that fail, limits that are near, numbers that nobody answers.
+/// Get what needs attention.
+///
+/// Lists refused connections, failing endpoints, limits nearly reached and unanswered numbers.
 #[utoipa::path(
     get, path = "/attention", operation_id = "show_attention", tag = "Statistics",
     responses(

@@ -1,5 +1,6 @@
 //! One shape for every error (R10 of the contract); `detail` is always one plain sentence.
 
+pub mod by_operation;
 pub mod codes;
 
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub struct ApiError {
 /// The body of an error response.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ErrorBody {
-    /// A URI that identifies the kind of error.
+    /// URI of the kind of error.
     #[serde(rename = "type")]
     #[schema(format = "uri")]
     pub kind: String,
@@ -47,10 +48,10 @@ pub struct ErrorBody {
     /// A stable code for programs.
     #[schema(value_type = ProblemCode)]
     pub code: String,
-    /// The id of this request, as in `X-Request-Id` and the service's logs.
+    /// As in `X-Request-Id` and the service's logs.
     #[schema(format = Uuid)]
     pub request_id: Option<String>,
-    /// The invalid fields, for status 422.
+    /// Invalid fields, for status 422.
     pub errors: Vec<ErrorField>,
 }
 
@@ -67,7 +68,7 @@ impl PartialSchema for ProblemCode {
 /// An invalid field.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ErrorField {
-    /// Its path in the body, for example `limits.max_duration_seconds`, or the name of a parameter or header.
+    /// Path in the body, such as `limits.max_duration_seconds`, or the name of a parameter or header.
     pub path: String,
     /// The problem.
     pub message: String,
@@ -76,19 +77,19 @@ pub struct ErrorField {
 /// The errors of every endpoint below `/v1`, for the OpenAPI document.
 #[derive(IntoResponses)]
 pub enum CommonErrors {
-    /// No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both.
+    /// No valid API key or session: missing, malformed, wrong, expired or revoked, or both sent.
     #[response(status = 401)]
     Unauthorized(ErrorBody),
-    /// The tenant is deactivated, or the person's role or the request's origin does not permit this.
+    /// The tenant is deactivated, or the role or origin does not permit this.
     #[response(status = 403)]
     Forbidden(ErrorBody),
-    /// The request is invalid; `errors` lists the fields and query parameters.
+    /// Invalid request; `errors` lists the fields and query parameters.
     #[response(status = 422)]
     Invalid(ErrorBody),
     /// Too many requests.
     #[response(status = 429)]
     TooMany(ErrorBody),
-    /// The service failed; its log has the reason under the request id.
+    /// Internal error; the service's log has the reason under the request id.
     #[response(status = 500)]
     Internal(ErrorBody),
     /// The service is overloaded or stopping.

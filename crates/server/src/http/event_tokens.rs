@@ -17,22 +17,22 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new().routes(routes!(create))
 }
 
-/// What opens event streams.
+/// A token for event streams.
 #[derive(Serialize, ToSchema)]
 struct EventToken {
-    /// The token, to be sent as `?token=`. It gives access to the tenant's events and transcripts.
+    /// Send it as `?token=`. Gives access to the tenant's events and transcripts.
     #[schema(example = "AQIDBA")]
     token: String,
-    /// Until when a stream can be opened with it. An open stream continues after that.
+    /// Open streams before this time; they continue after it.
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
 }
 
-/// Creates a token for event streams, good for ten minutes.
+/// Create an event token.
 ///
-/// It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=`, each also with
-/// `/stream` before the `?`, and nothing else, also from pages of other origins. It stops working with the key or session that
-/// asked, and when the person becomes a viewer.
+/// The token is valid for ten minutes. It opens only `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and
+/// `/v1/calls/{id}/transcript?token=`, also with `/stream` before the `?`, from any origin. It ends with the key or session that created it,
+/// and when the person becomes a viewer.
 #[utoipa::path(
     post, path = "/event-tokens", operation_id = "create_event_token", tag = "Calls",
     responses((status = 200, description = "The token", body = EventToken), CommonErrors)

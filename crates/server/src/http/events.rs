@@ -26,13 +26,13 @@ use super::auth::Tenant;
 use super::calls::followers::{self, FollowerPlace};
 use super::error::{ApiError, CommonErrors};
 use super::response::List;
-use crate::store::events::{self, TenantEvent};
+use crate::store::events::{self, EventRow};
 use crate::store::page::PageRequest;
 
 /// How far back a stream can be resumed.
-const RESUMABLE: Duration = Duration::from_secs(24 * 3600);
+const RESUMABLE_FOR: Duration = Duration::from_secs(24 * 3600);
 /// How often a stream checks whether it may continue.
-const LOOK: Duration = Duration::from_secs(1);
+const ACCESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Events read at once.
 const BATCH: i64 = 500;
 
@@ -41,16 +41,16 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(stream_events))
 }
 
-/// Lists the events of all calls, newest first.
+/// List events.
 ///
-/// With `Accept: text/event-stream`, this is `GET /v1/events/stream`.
+/// Lists those of all calls, newest first. `Accept: text/event-stream` streams, as `/stream` does.
 #[utoipa::path(
     get, path = "/events", operation_id = "list_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         PageRequest,
-        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: last `id` seen", nullable = false),
     ),
     responses(
-        (status = 200, description = "A page of events", content((List<TenantEvent> = "application/json"), (TenantEvent = "text/event-stream"))),
+        (status = 200, description = "A page of events", content((List<EventRow> = "application/json"), (EventRow = "text/event-stream"))),
         CommonErrors,
     )
 )]
@@ -63,17 +63,17 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: Head
     Ok(Json(List::of(page, |event| event)).into_response())
 }
 
-/// Streams the events of all calls as they happen.
+/// Stream events.
 ///
-/// A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-/// first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, the service stops, or the client reads
-/// too slowly. A tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
+/// Sends those of all calls as they happen. Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can repeat
+/// around a reconnect and in the first seconds. Ends when the key or session stops working, the service stops, or the client reads too slowly.
+/// Limits per node: 32 streams per tenant, 24 of them for sessions and event tokens, 8 per person or token; more get 429.
 #[utoipa::path(
     get, path = "/events/stream", operation_id = "stream_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
-        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "Last `id` seen", nullable = false),
     ),
     responses(
-        (status = 200, description = "Server-sent events; the `data` of each is one event", body = TenantEvent, content_type = "text/event-stream"),
+        (status = 200, description = "Server-sent events, each with one event in `data`", body = EventRow, content_type = "text/event-stream"),
         CommonErrors,
     )
 )]
@@ -101,7 +101,7 @@ fn start(last: Option<&str>, now: Timestamp) -> Result<Uuid, ApiError> {
     let wrong = |message: &str| ApiError::invalid_field("Last-Event-ID", message);
     let id: Uuid = last.parse().map_err(|_| wrong("must be the id of an event"))?;
     let at = feed::time_of(id).ok_or_else(|| wrong("must be the id of an event"))?;
-    if at + RESUMABLE < now {
+    if at + RESUMABLE_FOR < now {
         return Err(wrong("must be at most a day old: read the list of calls instead"));
     }
     Ok(feed::overlapping(at.min(now)))
@@ -111,12 +111,12 @@ fn start(last: Option<&str>, now: Timestamp) -> Result<Uuid, ApiError> {
 struct TenantFollower {
     state: HttpState,
     tenant: Tenant,
-    feed: broadcast::Receiver<Arc<TenantEvent>>,
+    feed: broadcast::Receiver<Arc<EventRow>>,
     /// The id after which events are still to be read, before the feed is listened to.
     behind: Option<Uuid>,
     /// Events that were read and that the feed may bring too.
     known: HashSet<Uuid>,
-    pending: VecDeque<Arc<TenantEvent>>,
+    pending: VecDeque<Arc<EventRow>>,
     /// When the key or session was last checked.
     checked: Instant,
     _place: FollowerPlace,
@@ -125,14 +125,14 @@ struct TenantFollower {
 fn follow(follower: TenantFollower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
     stream::unfold(follower, async move |mut follower| {
         let event = follower.next().await?;
-        let message = sse::Event::default().id(event.id.to_string()).event(event.event.event.clone());
+        let message = sse::Event::default().id(event.id.to_string()).event(event.event.clone());
         Some((Ok(message.json_data(&*event).ok()?), follower))
     })
 }
 
 impl TenantFollower {
     /// Waits for the next event; `None` at the end of the stream.
-    async fn next(&mut self) -> Option<Arc<TenantEvent>> {
+    async fn next(&mut self) -> Option<Arc<EventRow>> {
         loop {
             // Events that wait for a slow reader must not be sent either once it has lost access.
             if !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await {
@@ -153,7 +153,7 @@ impl TenantFollower {
                 self.pending.extend(feed::in_order(rows).into_iter().map(Arc::new));
                 continue;
             }
-            match tokio::time::timeout(LOOK, self.feed.recv()).await {
+            match tokio::time::timeout(ACCESS_CHECK_INTERVAL, self.feed.recv()).await {
                 Ok(Ok(event)) if self.known.remove(&event.id) => {}
                 Ok(Ok(event)) => return Some(event),
                 // It reads too slowly, or the feed has lost the database: the client comes back with the last id.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
-use switchhook_core::rate::{Admissions, Decision, WINDOW, decide};
+use switchhook_core::rate::{Admissions, Decision, RATE_WINDOW, decide};
 
 use super::auth::TokenHash;
 
@@ -70,7 +70,7 @@ impl GuestRate {
     pub(super) fn admit(&self, request: GuestRequest, tenant: TenantId, now: Timestamp) -> (u32, Decision) {
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if windows.len() > MANY {
-            windows.retain(|_, admitted| admitted.back().is_some_and(|at| *at + WINDOW > now));
+            windows.retain(|_, admitted| admitted.back().is_some_and(|at| *at + RATE_WINDOW > now));
         }
         let both = request.windows(tenant);
         let [own, all] = both.map(|(window, limit)| (limit, decide_in(windows.entry(window).or_default(), limit, now)));
@@ -103,7 +103,7 @@ impl GuestRate {
 
 /// Decides by one window, without counting the request.
 fn decide_in(admitted: &mut VecDeque<Timestamp>, limit: u32, now: Timestamp) -> Decision {
-    while admitted.front().is_some_and(|at| *at + WINDOW <= now) {
+    while admitted.front().is_some_and(|at| *at + RATE_WINDOW <= now) {
         admitted.pop_front();
     }
     let in_window = u32::try_from(admitted.len()).unwrap_or(u32::MAX);

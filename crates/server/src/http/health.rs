@@ -20,7 +20,7 @@ use crate::store::{self, Store, why_unwritable};
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long the result of a ping is shared by concurrent requests.
-const SHARED: Duration = Duration::from_millis(250);
+const PING_SHARED_FOR: Duration = Duration::from_millis(250);
 
 /// Identifies this process, so that `doctor` can tell whether another address reaches it.
 static INSTANCE: LazyLock<Uuid> = LazyLock::new(|| Uuid::from_bytes(clock::random()));
@@ -75,7 +75,7 @@ pub(super) struct Pings(Arc<Mutex<Option<(Instant, Ping)>>>);
 impl Pings {
     async fn ping(&self, store: &Store) -> Ping {
         let mut last = self.0.lock().await;
-        if let Some((_, ping)) = last.filter(|(at, _)| at.elapsed() < SHARED) {
+        if let Some((_, ping)) = last.filter(|(at, _)| at.elapsed() < PING_SHARED_FOR) {
             return ping;
         }
         let ping = match tokio::time::timeout(DATABASE_TIMEOUT, ping(store)).await {
@@ -106,9 +106,9 @@ mod tests {
         for TestStore { store, engine, .. } in stores().await {
             let pings = Pings::default();
             assert_eq!(pings.ping(&store).await, Ping::Answered, "{engine}");
-            *pings.0.lock().await = Some((Instant::now() + SHARED, Ping::Failed(None)));
+            *pings.0.lock().await = Some((Instant::now() + PING_SHARED_FOR, Ping::Failed(None)));
             assert_eq!(pings.ping(&store).await, Ping::Failed(None), "{engine}: as it was");
-            *pings.0.lock().await = Some((Instant::now() - SHARED, Ping::Failed(None)));
+            *pings.0.lock().await = Some((Instant::now() - PING_SHARED_FOR, Ping::Failed(None)));
             assert_eq!(pings.ping(&store).await, Ping::Answered, "{engine}: after a while it is asked again");
         }
     }

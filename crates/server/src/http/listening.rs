@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::{Actor, Permission, Principal, Tenant};
-use super::calls::followers::{FollowerPlace, RECHECK};
+use super::calls::followers::{ACCESS_CHECK_INTERVAL, FollowerPlace};
 use super::client_network::ClientNetwork;
 use super::error::ApiError;
 use crate::store::calls;
@@ -38,7 +38,7 @@ const MESSAGE_LIMIT: usize = 1 << 10;
 /// Pings and pongs of a listener: one in 20 s for a day are fewer.
 const MOST_PINGS: usize = 10_000;
 /// Until a message must have been taken.
-const SEND: Duration = Duration::from_secs(5);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The contents of a token.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -184,7 +184,7 @@ pub(super) fn is_full(state: &HttpState, call: CallId) -> bool {
 async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: FollowerPlace, mut socket: WebSocket) {
     let start = json!({ "type": "start", "sample_rate": listener.format().sample_rate(), "channels": 2 });
     let mut sent = transmit(&mut socket, Message::Text(start.to_string().into())).await;
-    let mut checks = interval_at(Instant::now() + RECHECK, RECHECK);
+    let mut checks = interval_at(Instant::now() + ACCESS_CHECK_INTERVAL, ACCESS_CHECK_INTERVAL);
     checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut pings = 0;
     while sent {
@@ -214,7 +214,7 @@ async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: 
 
 /// Sends a message to a listener; returns whether it is still connected.
 async fn transmit(socket: &mut WebSocket, message: Message) -> bool {
-    matches!(timeout(SEND, socket.send(message)).await, Ok(Ok(())))
+    matches!(timeout(SEND_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }
 
 async fn close(mut socket: WebSocket, code: u16, reason: &'static str) {

@@ -1,10 +1,14 @@
 //! `/llms.txt` and `/llms-full.txt`: what a coding assistant needs to know, in the form of <https://llmstxt.org>.
 
+mod operations;
+
+use std::sync::LazyLock;
+
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 
-use super::HttpState;
+use super::{HttpState, openapi};
 
 const INDEX: &str = include_str!("../../../../docs/llms.txt");
 /// The documentation, from the first call to the operation of a cluster.
@@ -30,11 +34,14 @@ const ALL: &str = concat!(
     include_str!("../../../../docs/field.md"),
 );
 
+/// The documentation and the operations, written when they are first asked for.
+static FULL: LazyLock<String> = LazyLock::new(|| format!("{ALL}{}", operations::text(&openapi())));
+
 pub(super) fn routes() -> Router<HttpState> {
     let text = |text: &'static str| ([(CONTENT_TYPE, "text/plain; charset=utf-8")], text);
     Router::new()
         .route("/llms.txt", get(async move || text(INDEX)))
-        .route("/llms-full.txt", get(async move || text(ALL)))
+        .route("/llms-full.txt", get(async move || text(&FULL)))
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub mod response;
 pub(crate) mod sign_in;
 mod state;
 mod statistics;
+mod string_enum;
 pub mod tenant;
 #[cfg(test)]
 mod tests;
@@ -67,7 +68,7 @@ const BODY_LIMIT: usize = 1 << 20;
 /// Time limit until the response starts.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// How often data collected in memory is written to the database.
-const HOUSEKEEPING: Duration = Duration::from_secs(2);
+const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Builds the router of all HTTP endpoints.
 pub fn router(state: HttpState) -> Router {
@@ -130,7 +131,7 @@ fn v1() -> OpenApiRouter<HttpState> {
 
 /// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers, logs what the log left out.
 pub async fn keep_house(state: HttpState, stop: CancellationToken) {
-    let mut rounds = tokio::time::interval(HOUSEKEEPING);
+    let mut rounds = tokio::time::interval(HOUSEKEEPING_INTERVAL);
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let stopped = tokio::select! {

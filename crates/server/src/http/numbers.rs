@@ -51,17 +51,17 @@ pub struct CreateNumber {
     /// Display name.
     #[schema(example = "Reception")]
     pub(crate) label: Option<String>,
-    /// Its carrier connection.
+    /// Carrier connection.
     pub(crate) connection_id: Uuid,
-    /// The agent that answers it; `null` rejects inbound calls.
+    /// Agent that answers; `null` rejects inbound calls.
     pub(crate) inbound_agent_id: Option<Uuid>,
-    /// Configure the carrier to send the number's calls here. If that fails, the response has a warning.
+    /// Configure the carrier to send calls here; a failure is reported in `warnings`.
     #[serde(default)]
     #[schema(default = false)]
     pub(crate) configure_carrier: bool,
 }
 
-/// Changes to merge into the number; `null` clears.
+/// Changes to merge; `null` clears a field.
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateNumber {
@@ -71,37 +71,36 @@ struct UpdateNumber {
     /// Display name.
     #[schema(example = "Reception")]
     label: Option<String>,
-    /// Its carrier connection.
+    /// Carrier connection.
     #[schema(value_type = Uuid, required = false)]
     connection_id: Option<Uuid>,
-    /// The agent that answers it; `null` rejects inbound calls.
+    /// Agent that answers; `null` rejects inbound calls.
     inbound_agent_id: Option<Uuid>,
-    /// Configure the carrier to send the number's calls here. If that fails, the response has a warning.
+    /// Configure the carrier to send calls here; a failure is reported in `warnings`.
     configure_carrier: Option<bool>,
 }
 
 /// A phone number.
 #[derive(Serialize, ToSchema)]
 pub struct NumberResource {
-    /// Its id.
+    /// Unique id.
     id: Uuid,
     /// E.164.
     #[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: String,
     /// Display name.
     label: Option<String>,
-    /// Its carrier connection.
+    /// Carrier connection.
     connection_id: Uuid,
-    /// The agent that answers it; `null` rejects inbound calls.
+    /// Agent that answers; `null` rejects inbound calls.
     inbound_agent_id: Option<Uuid>,
-    /// URL to which the carrier sends the number's calls; `null` if nothing needs to be configured. Requests to it also need
-    /// the carrier's signature.
+    /// URL to configure at the carrier; `null` if none is needed. It accepts only requests with the carrier's signature.
     #[schema(format = "uri")]
     inbound_url: Option<String>,
-    /// When it was created.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
@@ -122,7 +121,9 @@ impl NumberResource {
     }
 }
 
-/// Adds a number.
+/// Add a number.
+///
+/// The number belongs to a carrier connection.
 #[utoipa::path(
     post, path = "/numbers", operation_id = "create_number", tag = "Numbers", request_body = CreateNumber,
     responses(
@@ -273,7 +274,9 @@ fn duplicate_number(error: sqlx::Error) -> ApiError {
     error.into()
 }
 
-/// Lists the tenant's numbers, newest first.
+/// List numbers.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/numbers", operation_id = "list_numbers", tag = "Numbers", params(PageRequest),
     responses((status = 200, description = "A page of numbers", body = List<NumberResource>))
@@ -284,7 +287,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
     Ok(Json(List::of(page, |row| NumberResource::new(row, &state.addresses))))
 }
 
-/// Returns a number.
+/// Get a number.
+///
+/// Returns the number with the agent that answers it.
 #[utoipa::path(
     get, path = "/numbers/{id}", operation_id = "show_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses((status = 200, description = "The number", body = NumberResource))
@@ -299,7 +304,9 @@ fn number_not_found() -> ApiError {
     ApiError::not_found("number")
 }
 
-/// Updates a number.
+/// Update a number.
+///
+/// Changes apply from the next call on.
 #[utoipa::path(
     patch, path = "/numbers/{id}", operation_id = "update_number", tag = "Numbers", request_body = UpdateNumber,
     params(("id" = Uuid, Path, description = "The number's id")),
@@ -338,7 +345,9 @@ fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError
     extract::parse(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
 }
 
-/// Deletes a number. Existing calls continue.
+/// Delete a number.
+///
+/// Existing calls continue.
 #[utoipa::path(
     delete, path = "/numbers/{id}", operation_id = "delete_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses((status = 204, description = "Deleted"))

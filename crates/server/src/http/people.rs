@@ -24,9 +24,9 @@ use super::auth::{Principal, Tenant};
 use super::bounds;
 use super::error::{ApiError, Conflict};
 use super::extract::{self, Body, PathId, UnreadBody};
-use super::openapi::words;
 use super::response::{List, WithWarnings, created};
 use super::sign_in::last_owner;
+use super::string_enum::string_enum;
 use crate::sign_in::attempt::{hash, random_text};
 use crate::store::bounds::Stored;
 use crate::store::page::PageRequest;
@@ -44,23 +44,22 @@ struct RoleName;
 impl ToSchema for RoleName {}
 impl PartialSchema for RoleName {
     fn schema() -> RefOr<Schema> {
-        let description = "What a person may do: `viewer` reads; `member` also changes everything except people, API keys and \
-            settings of the tenant; `owner` does everything.";
-        words(description, Role::ALL.map(Role::as_str))
+        let description = "`viewer` reads; `member` also changes everything except people, API keys and tenant settings; `owner` does everything.";
+        string_enum(description, Role::ALL.map(Role::as_str))
     }
 }
 
 /// A person to invite.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct InvitePerson {
-    /// The address with which the person signs in.
+    /// Address the person signs in with.
     #[schema(
         max_length = 254,
         pattern = r"^[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+$",
         example = "ana@example.com"
     )]
     email: String,
-    /// The role; `member` if absent.
+    /// Defaults to `member`.
     #[schema(value_type = RoleName, required = false, example = "member")]
     role: Option<String>,
 }
@@ -93,25 +92,25 @@ pub struct UpdatePerson {
 /// A person.
 #[derive(Serialize, ToSchema)]
 pub struct PersonResource {
-    /// Its id.
+    /// Unique id.
     id: Uuid,
-    /// The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
+    /// Invited address, or the one the identity provider verified; `null` if there is none.
     #[schema(example = "ana@example.com")]
     email: Option<String>,
-    /// The name, as the identity provider has it; `null` if the person is only invited.
+    /// Name at the identity provider; `null` while only invited.
     name: Option<String>,
     /// What the person may do.
     #[schema(value_type = RoleName, example = "member")]
     role: String,
-    /// `invited` until the person accepts the invitation.
+    /// `invited` until the invitation is accepted.
     status: PersonStatus,
-    /// When the invitation ends; `null` for a person who belongs to the tenant.
+    /// When the invitation expires; `null` if none is open.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
-    /// When the person was invited, or made the tenant by the first sign-in.
+    /// When the person was invited, or created the tenant by signing in.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When the person last used the dashboard, to the minute.
+    /// Last use of the dashboard, to the minute.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_seen_at: Option<Timestamp>,
 }
@@ -141,13 +140,12 @@ impl From<PersonRow> for PersonResource {
     }
 }
 
-/// An invited person with the link of the invitation.
+/// An invited person and the link.
 #[derive(Serialize, ToSchema)]
 pub struct InvitedPerson {
-    /// The person.
     #[serde(flatten)]
     person: PersonResource,
-    /// The link by which the person accepts or declines. It is shown only this once.
+    /// Link to accept or decline. Shown only once.
     #[schema(
         format = "uri",
         example = "https://voice.example.com/invitation#NDNjaGFyYWN0ZXJzLXRoYXQtbm9ib2R5LWd1ZXNzZXM"
@@ -155,15 +153,15 @@ pub struct InvitedPerson {
     invitation_url: String,
 }
 
-/// Invites a person.
+/// Invite a person.
 ///
-/// Only this response contains the link, which is good for seven days and one acceptance. Send it to the person, who signs in with this
-/// address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
-/// A tenant has at most 100 open invitations, and makes at most 20 in an hour.
+/// Only this response contains the link, valid for seven days and one acceptance. The person signs in with this address, verified by the
+/// identity provider, to accept or decline. A new invitation revokes the earlier link. Limits per tenant: 100 open invitations, 20 new ones an
+/// hour.
 #[utoipa::path(
     post, path = "/people", operation_id = "invite_person", tag = "People", request_body = InvitePerson,
     responses(
-        (status = 201, description = "The invited person, the link shown only this once", body = WithWarnings<InvitedPerson>,
+        (status = 201, description = "The person, with the link shown only once", body = WithWarnings<InvitedPerson>,
             headers(("Location" = String, description = "URL of what was created"))),
         Conflict,
     )
@@ -241,7 +239,9 @@ fn parse_role(role: &str) -> Result<Role, FieldError> {
     role.parse().map_err(|wrong: switchhook_core::sign_in::UnknownRole| FieldError::new("role", wrong.to_string()))
 }
 
-/// Lists the tenant's people, newest first, including invited ones.
+/// List people.
+///
+/// The newest come first, including invited ones.
 #[utoipa::path(
     get, path = "/people", operation_id = "list_people", tag = "People", params(PageRequest),
     responses(
@@ -254,7 +254,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
     Ok(Json(List::of(page, PersonResource::from)))
 }
 
-/// Returns a person.
+/// Get a person.
+///
+/// Returns a member or an open invitation.
 #[utoipa::path(
     get, path = "/people/{id}", operation_id = "show_person", tag = "People", params(("id" = Uuid, Path, description = "The person")),
     responses(
@@ -274,7 +276,9 @@ fn not_found() -> ApiError {
     ApiError::not_found("person")
 }
 
-/// Changes a person's role. It takes effect with the person's next request.
+/// Change a person's role.
+///
+/// The role applies from their next request on.
 #[utoipa::path(
     patch, path = "/people/{id}", operation_id = "update_person", tag = "People", request_body = UpdatePerson,
     params(("id" = Uuid, Path, description = "The person")),
@@ -309,7 +313,9 @@ async fn update(
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 
-/// Removes a person from the tenant; their sessions in it end at once. Removing an invited person ends the invitation's link.
+/// Remove a person.
+///
+/// Their sessions in the tenant end at once; an invitation is revoked.
 #[utoipa::path(
     delete, path = "/people/{id}", operation_id = "remove_person", tag = "People", params(("id" = Uuid, Path, description = "The person")),
     responses(

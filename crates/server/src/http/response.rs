@@ -16,7 +16,7 @@ pub struct WithWarnings<T> {
     /// The resource; its fields are at the top level.
     #[serde(flatten)]
     pub resource: T,
-    /// Warnings about the request, one sentence each; absent if there are none.
+    /// Warnings, one sentence each; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -33,7 +33,7 @@ pub fn created<T: Serialize>(location: &str, resource: T, warnings: Vec<String>)
     response
 }
 
-/// One page of a list, newest first.
+/// A page, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct List<T> {
     /// The rows.

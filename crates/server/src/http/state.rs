@@ -34,7 +34,7 @@ use crate::calls::setup::Setup;
 use crate::config::Config;
 use crate::heartbeats::Heartbeats;
 use crate::sign_in::SignIn;
-use crate::store::batch::Batcher;
+use crate::store::group_commit::Batcher;
 use crate::store::{Store, rate};
 use crate::wakeups::Wakeups;
 

@@ -29,10 +29,10 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct Query {
-    /// The length of a bucket.
+    /// Bucket length.
     #[serde(default)]
     interval: Interval,
-    /// Ended at or after this time, rounded down to a whole interval (UTC). Default: 24 hours before `before`, with `day` 30 days.
+    /// Ended at or after this time, rounded down to the interval (UTC). Default: 24 hours before `before`; with `day`, 30 days.
     #[param(value_type = Option<String>, format = DateTime)]
     after: Option<Timestamp>,
     /// Ended before this time, rounded up. Default: now.
@@ -45,27 +45,26 @@ struct Query {
 /// Calls that ended in a time span.
 #[derive(Debug, Serialize, ToSchema)]
 struct Statistics {
-    /// The length of a bucket.
+    /// Bucket length.
     interval: Interval,
-    /// The beginning of the first bucket.
+    /// Start of the first bucket.
     #[schema(value_type = String, format = DateTime)]
     after: Timestamp,
-    /// The end of the last bucket.
+    /// End of the last bucket.
     #[schema(value_type = String, format = DateTime)]
     before: Timestamp,
-    /// Every interval of the span, oldest first.
+    /// All intervals, oldest first.
     buckets: Vec<Bucket>,
-    /// Their sum.
+    /// Totals.
     totals: Figures,
 }
 
 /// Calls that ended in an interval.
 #[derive(Debug, Serialize, ToSchema)]
 struct Bucket {
-    /// Its beginning.
+    /// Start of the interval.
     #[schema(value_type = String, format = DateTime)]
     start: Timestamp,
-    /// Its figures.
     #[serde(flatten)]
     figures: Figures,
 }
@@ -73,19 +72,18 @@ struct Bucket {
 /// Figures of ended calls.
 #[derive(Debug, Serialize, ToSchema)]
 struct Figures {
-    /// How many ended.
+    /// Calls that ended.
     #[schema(minimum = 0, example = 12)]
     calls: i64,
-    /// Those that ended normally.
+    /// Calls that ended normally.
     #[schema(minimum = 0, example = 10)]
     completed: i64,
-    /// Those that failed.
+    /// Calls that failed.
     #[schema(minimum = 0, example = 2)]
     failed: i64,
-    /// Their cost and length.
     #[serde(flatten)]
     cost: Cost,
-    /// How long callers waited for responses.
+    /// Response times.
     response_ms: ResponseTimes,
 }
 
@@ -95,23 +93,23 @@ struct Cost {
     /// Minutes from answer to end.
     #[schema(minimum = 0, example = 34.5)]
     minutes: f64,
-    /// What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    /// Cost by the price table; `null` if nothing used has a price.
     #[schema(minimum = 0, example = 0.42)]
     cost_usd: Option<f64>,
-    /// Whether some of what they used has no price, so that they cost more.
+    /// Whether some usage has no price, so the cost is incomplete.
     unpriced: bool,
 }
 
 /// Response times in milliseconds, within 5 %.
 #[derive(Debug, Default, Serialize, ToSchema)]
 struct ResponseTimes {
-    /// Half of the responses took no longer.
+    /// Median.
     #[schema(example = 461)]
     p50: Option<u64>,
-    /// 95 of 100 took no longer.
+    /// 95th percentile.
     #[schema(example = 812)]
     p95: Option<u64>,
-    /// How many were measured.
+    /// Number measured.
     #[schema(example = 88)]
     n: u64,
 }
@@ -149,9 +147,9 @@ impl Figures {
     }
 }
 
-/// Returns what the ended calls of a time span came to, by hour or day.
+/// Get call statistics.
 ///
-/// A call counts in the interval in which it ended. At most 31 days by hour, 366 by day.
+/// Returns figures of ended calls by hour or day. Calls count when they end. At most 31 days by hour, 366 by day.
 #[utoipa::path(
     get, path = "/statistics", operation_id = "show_statistics", tag = "Statistics", params(Query),
     responses(

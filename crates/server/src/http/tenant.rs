@@ -6,7 +6,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::{DialPolicy, Prefix};
 use switchhook_core::id::TenantId;
 use switchhook_core::quota;
-use switchhook_core::rate::WINDOW;
+use switchhook_core::rate::RATE_WINDOW;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -28,7 +28,7 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 /// A tenant.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TenantResource {
-    /// Its id.
+    /// Unique id.
     id: Uuid,
     /// Its name.
     #[schema(example = "Acme")]
@@ -39,16 +39,16 @@ pub struct TenantResource {
     monthly_calls: MonthlyCalls,
     /// Requests per window.
     rate_limit: RateLimit,
-    /// What it stores.
+    /// Stored resources.
     stored: StoredResource,
-    /// Which numbers it can call.
+    /// Numbers the tenant can call.
     dial_policy: DialPolicyResource,
-    /// When it was created.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
-/// What a tenant stores; the operator sets the limits. Beyond one, a request is 422.
+/// Stored resources. The operator sets the limits; requests beyond one get 422.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Stored)]
 pub struct StoredResource {
@@ -68,13 +68,13 @@ pub struct StoredResource {
     agent_bytes: StoredAmount,
 }
 
-/// An amount of something that is stored.
+/// A stored amount.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StoredAmount {
     /// The limit.
     #[schema(minimum = 0)]
     limit: i64,
-    /// What is there. It can be more than a limit that was set later.
+    /// Current amount; can exceed a limit set later.
     #[schema(minimum = 0)]
     in_use: i64,
 }
@@ -100,14 +100,14 @@ impl StoredResource {
 pub struct ConcurrentCalls {
     /// The limit.
     limit: u32,
-    /// The current number.
+    /// Current number.
     in_use: u32,
 }
 
 /// Calls per month.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MonthlyCalls {
-    /// The cap; `null` is no cap.
+    /// `null` for no cap.
     limit: Option<u32>,
     /// Calls so far.
     used: u32,
@@ -116,8 +116,8 @@ pub struct MonthlyCalls {
     resets_at: Timestamp,
 }
 
-/// Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
-/// `allow` names them. The tenant's own numbers are always refused.
+/// Numbers the tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers must be named in `allow`. The tenant's own
+/// numbers are always refused.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = DialPolicy)]
 pub struct DialPolicyResource {
@@ -127,10 +127,10 @@ pub struct DialPolicyResource {
     /// Denied prefixes.
     #[schema(example = json!(["+1900"]))]
     deny: Vec<String>,
-    /// Calls and transfers to one number in 24 hours; `null` is no limit.
+    /// Calls and transfers to one number in 24 hours; `null` for no limit.
     #[schema(minimum = 0, example = 20)]
     per_number_per_day: Option<u32>,
-    /// Cost of a day's calls (UTC) at which no further calls are placed; `null` is no cap.
+    /// Daily cost (UTC) at which no further calls are placed; `null` for no cap.
     #[schema(minimum = 0, example = 50.0)]
     cost_per_day_usd: Option<f64>,
 }
@@ -150,12 +150,14 @@ impl From<DialPolicy> for DialPolicyResource {
 /// Requests in a sliding window.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RateLimit {
-    /// Requests allowed in any window. The `RateLimit` header of every response has the remaining number.
+    /// Requests per window. The `RateLimit` header has the remaining number.
     limit: u32,
-    /// The length of the window.
+    /// Window length.
     window_seconds: u64,
 }
 
+/// Get the tenant.
+///
 /// Returns the key's tenant with its limits and their use.
 #[utoipa::path(
     get, path = "/tenant", operation_id = "show_tenant", tag = "Tenant",
@@ -183,7 +185,7 @@ pub(super) async fn resource(state: &HttpState, tenant: TenantId) -> Result<Tena
             used: usage.monthly_calls,
             resets_at: quota::next_month_start(now),
         },
-        rate_limit: RateLimit { limit: limits.rate_per_minute, window_seconds: WINDOW.as_secs() },
+        rate_limit: RateLimit { limit: limits.rate_per_minute, window_seconds: RATE_WINDOW.as_secs() },
         stored,
         dial_policy,
         created_at: Timestamp::from_micros(row.created_at),

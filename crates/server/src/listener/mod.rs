@@ -35,11 +35,11 @@ const HEADER_SIZE: usize = 96 * 1024;
 /// Maximum headers of a request; more is a 431.
 const HEADERS: usize = 100;
 /// Idle time before the first TCP keepalive probe.
-const SILENCE: Duration = Duration::from_secs(60);
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
 /// Interval of TCP keepalive probes.
-const PROBES: Duration = Duration::from_secs(15);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// How long sent data may stay unacknowledged, or the peer's window closed.
-const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
+const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(60);
 /// Bytes that may wait here beyond what is under way to the peer. More would only be later: audio, above all, is better left out.
 #[cfg(target_os = "linux")]
 const UNSENT: u32 = 64 * 1024;
@@ -135,10 +135,10 @@ async fn serve_connection(stream: TcpStream, place: ConnectionPlace, handler: Ha
 fn prepare(stream: &TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
-    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(SILENCE).with_interval(PROBES))?;
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_INTERVAL))?;
     #[cfg(target_os = "linux")]
     {
-        socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
+        socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED_TIMEOUT))?;
         socket.set_tcp_notsent_lowat(UNSENT)?;
     }
     Ok(())

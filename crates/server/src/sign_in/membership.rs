@@ -13,6 +13,10 @@ use crate::store::people::{self, PersonRow};
 use crate::store::sessions::{self, SessionHash, SessionRow};
 use crate::store::{Conn, Store, Tx, is_duplicate, is_foreign_key, tenants};
 
+/// The most tenants that a person may belong to. Two owners who invite each other, leave and sign in again would otherwise make tenants
+/// without end.
+pub const MAX_TENANTS_OF_PERSON: usize = 20;
+
 /// Why the change failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MembershipError {
@@ -25,6 +29,9 @@ pub enum MembershipError {
     /// The person belongs to its tenant.
     #[error("the person belongs to the tenant already")]
     AlreadyMember,
+    /// The person belongs to as many tenants as they may.
+    #[error("the person belongs to {MAX_TENANTS_OF_PERSON} tenants")]
+    TooManyTenants,
     /// The person does not belong to the tenant.
     #[error("the person does not belong to the tenant")]
     NoMember,
@@ -65,8 +72,11 @@ pub async fn invitation(
         NotAnswerable::Ended => MembershipError::Ended,
         NotAnswerable::AnotherAddress => MembershipError::AnotherAddress,
     })?;
-    let belongs = tenants_of(conn, visitor).await?.iter().any(|membership| membership.tenant() == found.tenant());
-    if belongs { Err(MembershipError::AlreadyMember) } else { Ok(found) }
+    let tenants = tenants_of(conn, visitor).await?;
+    if tenants.iter().any(|membership| membership.tenant() == found.tenant()) {
+        return Err(MembershipError::AlreadyMember);
+    }
+    if tenants.len() >= MAX_TENANTS_OF_PERSON { Err(MembershipError::TooManyTenants) } else { Ok(found) }
 }
 
 /// Accepts an invitation and moves the session to its tenant. Returns the new cookie.

@@ -31,12 +31,12 @@ use super::identity::Identity;
 use crate::config::{Config, OidcSettings, is_confidential};
 
 /// Time limit of one request to the provider; several make a sign-in, which has 30 s.
-const DEADLINE: Duration = Duration::from_secs(8);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 /// Maximum bytes of a response. Key sets of large providers have some 20 kB.
 const MAX_RESPONSE: usize = 512 * 1024;
 /// How long a discovery is shared. The provider's metadata is read for almost every sign-in, so that an unavailable provider is noticed
 /// before people are sent there; only a burst of sign-ins shares it, or its failure.
-const SHARED: Duration = Duration::from_secs(5);
+const DISCOVERY_SHARED_FOR: Duration = Duration::from_secs(5);
 /// Codes that are exchanged at once, so that invented ones do not flood the provider with our secret.
 const EXCHANGES: usize = 20;
 /// How long a code waits for its exchange to begin.
@@ -232,7 +232,7 @@ impl Provider {
     }
 
     async fn http(&self) -> Result<&Client, SignInError> {
-        let make = async || Client::new(&self.config.network(), &chosen_by_the_operator(), DEADLINE);
+        let make = async || Client::new(&self.config.network(), &chosen_by_the_operator(), REQUEST_TIMEOUT);
         self.http.get_or_try_init(make).await.map_err(|error| SignInError::Provider(format!("{error:#}")))
     }
 
@@ -255,7 +255,7 @@ fn is_issued_to(client: &ClientId, claims: &CoreIdTokenClaims) -> bool {
 /// Returns whether a discovery is in progress, or its outcome recent.
 fn is_current(discovery: &Discovery, now: Timestamp) -> bool {
     match &*discovery.borrow() {
-        Some(found) => now < found.at + SHARED,
+        Some(found) => now < found.at + DISCOVERY_SHARED_FOR,
         None => discovery.has_changed().is_ok(),
     }
 }
@@ -308,7 +308,7 @@ async fn send(http: &Client, request: HttpRequest) -> Result<HttpResponse, Excha
     }
     let request =
         Request { method: parts.method, url, headers: parts.headers, body: Some(body).filter(|body| !body.is_empty()) };
-    let mut response = http.open(request, DEADLINE).await?;
+    let mut response = http.open(request, REQUEST_TIMEOUT).await?;
     if response.status().is_server_error() {
         return Err(ExchangeError::Failed(response.status().as_u16()));
     }
@@ -317,7 +317,7 @@ async fn send(http: &Client, request: HttpRequest) -> Result<HttpResponse, Excha
         answer = answer.header(name, value);
     }
     let mut bytes = Vec::new();
-    while let Some(chunk) = http.more(&mut response, DEADLINE).await? {
+    while let Some(chunk) = http.more(&mut response, REQUEST_TIMEOUT).await? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > MAX_RESPONSE {
             return Err(ExchangeError::TooLarge);

@@ -19,10 +19,14 @@ use super::deliveries::{self, NewBody, NewDelivery};
 use super::page::{Page, PageRequest};
 use super::{Conn, Dialect, Tx, chunks, locking, on, run};
 
-/// An event of a call, as the API returns it.
+/// An event of a call.
 #[derive(Clone, Serialize, ToSchema)]
 pub struct EventRow {
-    /// Its number within the call, from 1.
+    /// The event's id; `id` in a webhook is the delivery's.
+    pub id: Uuid,
+    /// The call.
+    pub call_id: Uuid,
+    /// Number within the call, from 1.
     #[schema(minimum = 1, example = 1)]
     pub sequence: i64,
     /// The kind of event.
@@ -31,6 +35,8 @@ pub struct EventRow {
     /// When it happened.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
+    /// The same in Unix seconds, as in webhooks.
+    pub created: i64,
     /// The `data` of its webhook deliveries.
     #[schema(value_type = Object)]
     pub data: Value,
@@ -118,37 +124,11 @@ async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Endpoints, sqlx::Err
     Ok(Endpoints { wanting: rows.into_iter().filter_map(known).collect(), active })
 }
 
-/// An event of any call of a tenant, as the API returns it.
-#[derive(Clone, Serialize, ToSchema)]
-pub struct TenantEvent {
-    /// Its id.
-    pub id: Uuid,
-    /// The call.
-    pub call_id: Uuid,
-    /// The event.
-    #[serde(flatten)]
-    pub event: EventRow,
-}
-
-#[derive(FromRow)]
-struct TenantRow {
-    id: Uuid,
-    call_id: Uuid,
-    #[sqlx(flatten)]
-    row: Row,
-}
-
-impl From<TenantRow> for TenantEvent {
-    fn from(TenantRow { id, call_id, row }: TenantRow) -> Self {
-        Self { id, call_id, event: row.into() }
-    }
-}
-
 /// Returns a page of the events of a tenant, newest first.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn before(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<TenantEvent>, sqlx::Error> {
+pub async fn before(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<EventRow>, sqlx::Error> {
     const SQLITE: &str = "SELECT id, call_id, sequence, event, created_at, data FROM events \
         WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
     const POSTGRES: &str = "SELECT id, call_id, sequence, event, created_at, data FROM events \
@@ -157,7 +137,7 @@ pub async fn before(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Res
     let rows = of_tenant(conn, sql, tenant, page.before(), page.limit + 1).await?;
     let mut page = Page::from_rows(rows, page.limit, |event| event.id);
     // Ids of the same millisecond are in no order.
-    page.rows.sort_by_key(|event| Reverse((event.event.created_at, event.event.sequence)));
+    page.rows.sort_by_key(|event| Reverse((event.created_at, event.sequence)));
     Ok(page)
 }
 
@@ -165,12 +145,7 @@ pub async fn before(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Res
 ///
 /// # Errors
 /// When the database fails.
-pub async fn after(
-    conn: &mut Conn,
-    tenant: TenantId,
-    after: Uuid,
-    limit: i64,
-) -> Result<Vec<TenantEvent>, sqlx::Error> {
+pub async fn after(conn: &mut Conn, tenant: TenantId, after: Uuid, limit: i64) -> Result<Vec<EventRow>, sqlx::Error> {
     const SQLITE: &str = "SELECT id, call_id, sequence, event, created_at, data FROM events \
         WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT $3";
     const POSTGRES: &str = "SELECT id, call_id, sequence, event, created_at, data FROM events \
@@ -186,14 +161,16 @@ async fn of_tenant(
     tenant: TenantId,
     id: Uuid,
     limit: i64,
-) -> Result<Vec<TenantEvent>, sqlx::Error> {
-    let rows: Vec<TenantRow> =
+) -> Result<Vec<EventRow>, sqlx::Error> {
+    let rows: Vec<Row> =
         run!(conn, query_as.fetch_all, sql; tenant.uuid().as_bytes().to_vec(), id.as_bytes().to_vec(), limit)?;
-    Ok(rows.into_iter().map(TenantEvent::from).collect())
+    Ok(rows.into_iter().map(EventRow::from).collect())
 }
 
 #[derive(FromRow)]
 struct Row {
+    id: Uuid,
+    call_id: Uuid,
     sequence: i64,
     event: String,
     created_at: i64,
@@ -202,10 +179,14 @@ struct Row {
 
 impl From<Row> for EventRow {
     fn from(row: Row) -> Self {
+        let created_at = Timestamp::from_micros(row.created_at);
         Self {
+            id: row.id,
+            call_id: row.call_id,
             sequence: row.sequence,
             event: row.event,
-            created_at: Timestamp::from_micros(row.created_at),
+            created_at,
+            created: created_at.as_seconds(),
             data: row.data.0,
         }
     }
@@ -222,7 +203,7 @@ pub async fn list(
     after: i64,
     limit: i64,
 ) -> Result<Vec<EventRow>, sqlx::Error> {
-    const SQL: &str = "SELECT sequence, event, created_at, data FROM events \
+    const SQL: &str = "SELECT id, call_id, sequence, event, created_at, data FROM events \
         WHERE tenant_id = $1 AND call_id = $2 AND sequence > $3 ORDER BY sequence LIMIT $4";
     let rows: Vec<Row> = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), call.uuid(), after, limit)?;
     Ok(rows.into_iter().map(EventRow::from).collect())

@@ -56,6 +56,27 @@ pub async fn clock(conn: &mut Conn) -> Result<Option<Timestamp>, sqlx::Error> {
     Ok(Some(Timestamp::from_micros(micros)))
 }
 
+/// Returns the version of PostgreSQL.
+///
+/// # Errors
+/// When the database fails, or is not PostgreSQL.
+pub async fn postgres_version(conn: &mut Conn) -> Result<u32, sqlx::Error> {
+    const SQL: &str = "SELECT CAST(current_setting('server_version_num') AS BIGINT) / 10000";
+    let version: i64 = run!(conn, query_scalar.fetch_one, SQL)?;
+    Ok(u32::try_from(version).unwrap_or_default())
+}
+
+/// Returns whether PostgreSQL itself, by a setting of the role, the database or the server, ends transactions that are left open.
+///
+/// # Errors
+/// When the database fails.
+pub async fn ends_idle_transactions(conn: &mut Conn) -> Result<bool, sqlx::Error> {
+    // Without what this session has set.
+    const SQL: &str = "SELECT reset_val FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'";
+    let timeout: String = run!(conn, query_scalar.fetch_one, SQL)?;
+    Ok(timeout != "0")
+}
+
 /// A disabled webhook endpoint.
 #[derive(FromRow)]
 pub struct Disabled {

@@ -12,7 +12,7 @@ const FIX: &str = "set pool_mode = session for this database in PgBouncer (from 
 /// How often the mark of a session is read. A pooler that lends its sessions in turns is found if it has fewer at rest.
 const READINGS: usize = 40;
 /// How long it is read at most: a distant database costs each command this time.
-const READING: Duration = Duration::from_secs(1);
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Who owns the session behind a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ async fn keeps_session(first: &mut PgConnection, second: &mut PgConnection) -> R
         if mark_of(first).await? != mark {
             return Ok(false);
         }
-        if since.elapsed() > READING {
+        if since.elapsed() > READ_TIMEOUT {
             break;
         }
     }

@@ -18,7 +18,7 @@ const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 const WORKER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts of the start to connect.
-const AGAIN: Duration = Duration::from_millis(250);
+const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 /// The start's error where nothing was refused.
 const SILENT: &str = "could not connect to PostgreSQL: it does not answer, or the pooler at this address has fewer than two \
     connections for this service";
@@ -26,8 +26,17 @@ const SILENT: &str = "could not connect to PostgreSQL: it does not answer, or th
 /// Makes PostgreSQL end a transaction that is idle for 5 s. A node that is suspended or whose machine is gone would otherwise keep
 /// its locks, and other nodes would wait for them, for example to renew their leases.
 const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5000";
+const INVALID: &str = "the database URL is not a valid postgres:// address";
 /// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
+
+/// The database at this address cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "PostgreSQL is read-only at this address: it is a replica, or default_transaction_read_only is on. Set the address of the primary in \
+     SWITCHHOOK_DATABASE_URL"
+)]
+pub struct ReadOnly;
 
 /// Connects to the database at `url`; the node may open up to `most` connections. Waits for a server that is starting.
 pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget, Pooling)> {
@@ -37,11 +46,13 @@ pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget
     let (limits, pooling) = loop {
         match timeout_at(deadline, look_at(&options)).await {
             Ok(Ok(found)) => break found,
-            Ok(Err(error)) if may_pass(&error) && Instant::now() + AGAIN < deadline => last = Some(error),
+            Ok(Err(error)) if may_pass(&error) && Instant::now() + CONNECT_RETRY_INTERVAL < deadline => {
+                last = Some(error);
+            }
             Ok(Err(error)) => return Err(error),
             Err(_) => return Err(last.unwrap_or_else(|| anyhow::anyhow!(SILENT))),
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
     };
     let budget = Budget::within(most, &limits)?;
     let pool = pool(budget.requests).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
@@ -55,11 +66,9 @@ async fn look_at(options: &PgConnectOptions) -> anyhow::Result<(ServerLimits, Po
     let mut other = options.connect().await.context(UNREACHABLE)?;
     // Before anything is prepared.
     let pooling = Pooling::between(&mut connection, &mut other).await?;
-    anyhow::ensure!(
-        can_write(&mut connection).await?,
-        "PostgreSQL is read-only at this address: it is a replica, or default_transaction_read_only is on. Set the address \
-         of the primary in SWITCHHOOK_DATABASE_URL"
-    );
+    if !can_write(&mut connection).await? {
+        return Err(ReadOnly.into());
+    }
     let limits = ServerLimits::read(&mut connection).await.context("could not read the limits of PostgreSQL")?;
     // A server that closes first has ended them already.
     let _ = tokio::join!(connection.close(), other.close());
@@ -106,7 +115,6 @@ async fn can_write(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
 
 /// Parses an address as libpq understands it.
 fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
-    const INVALID: &str = "the database URL is not a valid postgres:// address";
     let mut url: Url = with_host(url).parse().context(INVALID)?;
     let (known, unknown): (Vec<_>, Vec<_>) = url.query_pairs().into_owned().partition(|(name, _)| is_known(name));
     url.set_query(None);
@@ -120,6 +128,38 @@ fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
     let options: PgConnectOptions = url.as_str().parse().context(INVALID)?;
     // Poolers such as PgBouncer refuse start-up parameters that they do not track. Floats arrive in binary, so its value has no effect.
     Ok(options.extra_float_digits(None))
+}
+
+/// Returns the name of the database at an address, and the address as variables of libpq.
+pub(super) fn variables(url: &str) -> anyhow::Result<(String, Vec<(&'static str, String)>)> {
+    let options = connect_options(url)?;
+    let user = options.get_username().to_owned();
+    let database = options.get_database().unwrap_or(&user).to_owned();
+    let socket = options.get_socket().map(|path| path.display().to_string());
+    let mut variables = vec![
+        ("PGHOST", socket.unwrap_or_else(|| options.get_host().to_owned())),
+        ("PGPORT", options.get_port().to_string()),
+        ("PGUSER", user),
+        ("PGDATABASE", database.clone()),
+    ];
+    variables.extend(options.get_options().map(|text| ("PGOPTIONS", text.to_owned())));
+    // The library does not show these again.
+    let url: Url = with_host(url).parse().context(INVALID)?;
+    let password =
+        url.password().map(|text| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned());
+    variables.extend(password.map(|text| ("PGPASSWORD", text)));
+    for (name, value) in url.query_pairs() {
+        let variable = match &*name {
+            "password" => "PGPASSWORD",
+            "sslmode" | "ssl-mode" => "PGSSLMODE",
+            "sslrootcert" | "ssl-root-cert" | "ssl-ca" => "PGSSLROOTCERT",
+            "sslcert" | "ssl-cert" => "PGSSLCERT",
+            "sslkey" | "ssl-key" => "PGSSLKEY",
+            _ => continue,
+        };
+        variables.push((variable, value.into_owned()));
+    }
+    Ok((database, variables))
 }
 
 /// Returns whether the library has use for a parameter of the address.

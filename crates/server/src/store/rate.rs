@@ -12,10 +12,10 @@ use sqlx::QueryBuilder;
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
-use switchhook_core::rate::{self, Admissions, Decision, WINDOW};
+use switchhook_core::rate::{self, Admissions, Decision, RATE_WINDOW};
 
 use super::{Dialect, Store, Tx, chunks, execute, on, run};
-use crate::store::batch::BatchJob;
+use crate::store::group_commit::BatchJob;
 
 /// Rows that an admission deletes at most: more than it adds.
 const FORGET: i64 = 1_000;
@@ -132,10 +132,11 @@ async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Time
         FROM admitted_requests latest WHERE tenant_id = $1 ORDER BY number DESC LIMIT 1";
     const OLD: &str = "SELECT number, admitted_at FROM admitted_requests \
         WHERE tenant_id = $1 AND number >= $2 AND number < $3 ORDER BY number";
-    let latest: Option<Latest> = run!(tx, query_as.fetch_optional, LATEST; tenant.uuid(), (now - WINDOW).as_micros())?;
+    let latest: Option<Latest> =
+        run!(tx, query_as.fetch_optional, LATEST; tenant.uuid(), (now - RATE_WINDOW).as_micros())?;
     let Some(latest) = latest else { return Ok(Window { next: 1, ..Window::default() }) };
     let next = latest.number + 1;
-    if Timestamp::from_micros(latest.admitted_at) > now + WINDOW {
+    if Timestamp::from_micros(latest.admitted_at) > now + RATE_WINDOW {
         // The clock was set back. Do not lock the tenant out until it has caught up.
         return Ok(Window { next, ..Window::default() });
     }

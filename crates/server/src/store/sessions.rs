@@ -4,7 +4,7 @@ use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
 use switchhook_core::quota::QuotaLimits;
-use switchhook_core::sign_in::{IDLE, Role, STATE_MAX_AGE, SessionTimes};
+use switchhook_core::sign_in::{IDLE_TIMEOUT, Role, STATE_MAX_AGE, SessionTimes};
 use uuid::Uuid;
 
 use super::{Conn, Tx, execute, run, tenants};
@@ -190,7 +190,7 @@ pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, 
         (SELECT hash FROM sessions WHERE used_at <= $1 LIMIT 500)";
     const SIGN_INS: &str = "DELETE FROM used_sign_ins WHERE used_at <= $1 AND hash IN \
         (SELECT hash FROM used_sign_ins WHERE used_at <= $1 LIMIT 500)";
-    let mut deleted = execute!(tx, SESSIONS; (now - IDLE).as_micros())?;
+    let mut deleted = execute!(tx, SESSIONS; (now - IDLE_TIMEOUT).as_micros())?;
     // A state was begun before it was used, so that it has expired by then.
     deleted += execute!(tx, SIGN_INS; (now - STATE_MAX_AGE).as_micros())?;
     Ok(deleted)

@@ -16,7 +16,7 @@ use super::page::{Page, PageRequest};
 use super::{Conn, Tx, columns, execute, locking, run, sealed};
 
 /// How long a replaced secret still signs beside its successor.
-pub const OVERLAP: Duration = Duration::from_secs(24 * 3600);
+pub const OLD_SECRET_SIGNS_FOR: Duration = Duration::from_secs(24 * 3600);
 
 /// The reason shown while an endpoint is being deleted.
 const DELETING_REASON: &str = "It is being deleted. Delete it again if it stays.";
@@ -75,12 +75,12 @@ impl WebhookRow {
         row
     }
 
-    /// Replaces the secret; it still signs for [`OVERLAP`], and so does the one before for the rest of its time.
+    /// Replaces the secret; it still signs for [`OLD_SECRET_SIGNS_FOR`], and so does the one before for the rest of its time.
     pub fn rotate(&mut self, vault: &Vault, secret: &SigningSecret, now: Timestamp) {
         let sealed = self.sealed(vault, secret);
         (self.earlier_secret, self.earlier_until) = (self.previous_secret.take(), self.previous_until);
         self.previous_secret = Some(std::mem::replace(&mut self.secret, sealed));
-        self.previous_until = Some((now + OVERLAP).as_micros());
+        self.previous_until = Some((now + OLD_SECRET_SIGNS_FOR).as_micros());
     }
 
     /// Returns its recent behaviour.
@@ -229,16 +229,16 @@ mod tests {
         };
         let mut rotated = row([1; 10]);
         rotated.rotate(&vault, &new, now());
-        let last = now() + OVERLAP - Duration::from_micros(1);
+        let last = now() + OLD_SECRET_SIGNS_FOR - Duration::from_micros(1);
         assert_eq!(rotated.secrets(&vault, last).expect("ours"), [new.clone(), old.clone()]);
-        assert_eq!(rotated.secrets(&vault, now() + OVERLAP).expect("ours"), std::slice::from_ref(&new));
+        assert_eq!(rotated.secrets(&vault, now() + OLD_SECRET_SIGNS_FOR).expect("ours"), std::slice::from_ref(&new));
 
         // The answer to a rotation may be lost, and the request repeated.
         let (hour, newest) = (Duration::from_secs(3_600), SigningSecret::generate([3; 32]));
         rotated.rotate(&vault, &newest, now() + hour);
         assert_eq!(rotated.secrets(&vault, last).expect("ours"), [newest.clone(), new.clone(), old.clone()]);
-        assert_eq!(rotated.secrets(&vault, now() + OVERLAP).expect("ours"), [newest.clone(), new]);
-        assert_eq!(rotated.secrets(&vault, now() + hour + OVERLAP).expect("ours"), [newest]);
+        assert_eq!(rotated.secrets(&vault, now() + OLD_SECRET_SIGNS_FOR).expect("ours"), [newest.clone(), new]);
+        assert_eq!(rotated.secrets(&vault, now() + hour + OLD_SECRET_SIGNS_FOR).expect("ours"), [newest]);
 
         let mut thief = row([2; 10]);
         assert_eq!(thief.secrets(&vault, now()).expect("its own"), [old]);

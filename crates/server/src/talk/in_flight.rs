@@ -17,9 +17,9 @@ use super::playback::Played;
 /// A mark follows every this many frames: each second.
 const BETWEEN_MARKS: u32 = 50;
 /// How much later than expected the mark behind an utterance may come; carriers that return no marks are not awaited longer.
-const LATE: Duration = Duration::from_secs(1);
+const MARK_TOLERANCE: Duration = Duration::from_secs(1);
 /// The longest credible delay of a line. A mark that took longer was held up by something else.
-const LONGEST: Duration = Duration::from_secs(2);
+const MAX_LINE_DELAY: Duration = Duration::from_secs(2);
 
 /// Frames in flight. Pure: time is an argument.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ impl InFlight {
         let position = self.marks.iter().position(|(sent, _)| *sent == mark)?;
         let (_, plays_at) = self.marks[position];
         self.marks.drain(..=position);
-        let measured = now.duration_since(plays_at).min(LONGEST);
+        let measured = now.duration_since(plays_at).min(MAX_LINE_DELAY);
         // The delay of a line changes slowly; single marks vary more.
         self.delay = if self.delay.is_zero() { measured } else { (self.delay * 3 + measured) / 4 };
         let shortest = *self.shortest.insert(self.shortest.map_or(measured, |shortest| shortest.min(measured)));
@@ -90,7 +90,7 @@ impl InFlight {
     pub(super) fn heard(&mut self, now: Instant) -> Vec<Played> {
         let mut heard = Vec::new();
         while let Some(frame) = self.frames.front() {
-            let wait = if frame.played.finished { self.delay + LATE } else { self.delay };
+            let wait = if frame.played.finished { self.delay + MARK_TOLERANCE } else { self.delay };
             if !frame.returned && now < frame.plays_at + wait {
                 break;
             }
@@ -157,8 +157,8 @@ mod tests {
     fn a_mark_that_never_comes_is_not_waited_for_for_ever() {
         let (mut line, start) = (InFlight::default(), Instant::now());
         let _mark = speak(&mut line, start, 1);
-        assert_eq!(line.heard(start + FRAME + LATE - Duration::from_millis(1)), []);
-        assert_eq!(line.heard(start + FRAME + LATE), [played(1, true)]);
+        assert_eq!(line.heard(start + FRAME + MARK_TOLERANCE - Duration::from_millis(1)), []);
+        assert_eq!(line.heard(start + FRAME + MARK_TOLERANCE), [played(1, true)]);
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
         let mark = speak(&mut line, start, 2).expect("a mark");
         line.clear();
         assert_eq!(line.returned(start + FRAME * 2, mark), None);
-        assert_eq!((line.heard(start + LATE * 9), line.delay()), (vec![], Duration::ZERO));
+        assert_eq!((line.heard(start + MARK_TOLERANCE * 9), line.delay()), (vec![], Duration::ZERO));
     }
 
     #[test]

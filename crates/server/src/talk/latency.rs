@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 /// Frames of 20 ms that were due.
 const FRAMES: &str = "switchhook_frames_total";
-/// The number of those that were sent more than [`PUNCTUAL`] late.
+/// The number of those that were sent more than [`PUNCTUAL_DELAY`] late.
 const FRAMES_LATE: &str = "switchhook_frames_late_total";
 /// The largest delay of a punctual frame.
-const PUNCTUAL: Duration = Duration::from_millis(5);
+const PUNCTUAL_DELAY: Duration = Duration::from_millis(5);
 
 /// Counts punctual and late frames for the metrics of the node.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ impl Punctuality {
     /// Records that a frame was sent this much after it was due.
     pub(super) fn tick(&self, late: Duration) {
         self.frames.increment(1);
-        if late > PUNCTUAL {
+        if late > PUNCTUAL_DELAY {
             self.late.increment(1);
         }
     }
@@ -44,13 +44,13 @@ pub struct Latencies {
     greeting: Option<Duration>,
 }
 
-/// How long the caller waited, in whole milliseconds.
+/// How long the caller waited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = CallLatency)]
 pub struct Summary {
     /// From the end of the caller's speech to the first audio of the answer.
     pub response_ms: Percentiles,
-    /// From the decision that the caller's turn is over to the first audio of the answer: model, voice and ourselves.
+    /// From the end-of-turn decision to the first audio of the answer.
     pub after_turn_ms: Percentiles,
     /// From the start of media to the first audio of the greeting.
     pub greeting_ms: Option<u64>,
@@ -60,13 +60,13 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = LatencyPercentiles)]
 pub struct Percentiles {
-    /// Half waited no longer.
+    /// Median.
     pub p50: Option<u64>,
-    /// 95 of 100 waited no longer.
+    /// 95th percentile.
     pub p95: Option<u64>,
-    /// The longest.
+    /// Maximum.
     pub max: Option<u64>,
-    /// How many were measured.
+    /// Number measured.
     pub n: usize,
 }
 

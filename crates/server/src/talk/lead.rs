@@ -10,13 +10,13 @@ use switchhook_media::format::FRAME_DURATION;
 use tokio::time::Instant;
 
 /// The lead on a calm line.
-const SHORTEST: Duration = Duration::from_millis(60);
+const MIN_LEAD: Duration = Duration::from_millis(60);
 /// The longest lead. More would cover longer stalls, but would be discarded whenever the caller interrupts.
-const LONGEST: Duration = Duration::from_millis(100);
+const MAX_LEAD: Duration = Duration::from_millis(100);
 /// How much the lead exceeds the worst delay: the frame that is playing, and one in reserve.
-const RESERVE: Duration = Duration::from_millis(40);
+const LEAD_RESERVE: Duration = Duration::from_millis(40);
 /// After this long without being needed, the lead shrinks by one frame.
-const CALM: Duration = Duration::from_secs(10);
+const SHRINK_AFTER: Duration = Duration::from_secs(10);
 
 /// The lead of one line. Pure: time is an argument.
 #[derive(Debug)]
@@ -31,15 +31,15 @@ pub(super) struct Lead {
 impl Lead {
     /// Starts with the longest lead, since the line's delays are not known yet.
     pub(super) fn new(now: Instant) -> Self {
-        Self { target: LONGEST, ends_at: now, needed_at: now }
+        Self { target: MAX_LEAD, ends_at: now, needed_at: now }
     }
 
     /// Records that something on this line was this late: a frame that we sent, or a reply of the carrier.
     pub(super) fn late(&mut self, now: Instant, by: Duration) {
-        let needed = (by + RESERVE).clamp(SHORTEST, LONGEST);
+        let needed = (by + LEAD_RESERVE).clamp(MIN_LEAD, MAX_LEAD);
         if needed >= self.target {
             (self.target, self.needed_at) = (needed, now);
-        } else if now.duration_since(self.needed_at) >= CALM {
+        } else if now.duration_since(self.needed_at) >= SHRINK_AFTER {
             self.target = needed.max(self.target - FRAME_DURATION);
             self.needed_at = now;
         }

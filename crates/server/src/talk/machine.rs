@@ -40,10 +40,9 @@ impl MachineDetector {
         beeped && self.known.is_some()
     }
 
-    /// Returns that a machine said this text, unless that is already known. Before `final`, the text may still turn out to be a question.
+    /// Returns that a machine said this text, unless that is already known.
     pub(super) fn words(&mut self, text: &str, is_final: bool) -> Option<Input> {
-        let found = self.language.machine_words(text).filter(|_| self.beeps.is_some());
-        let found = found.filter(|words| is_final || *words == MachineWords::Recording)?;
+        let found = self.language.machine_words(text, is_final).filter(|_| self.beeps.is_some())?;
         if self.known >= Some(found) {
             return None;
         }

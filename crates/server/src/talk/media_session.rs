@@ -25,9 +25,11 @@ mod tests;
 /// Frames of the caller that are buffered before they are recorded and streamed to listeners, against jitter: 200 ms.
 const CALLER_BEHIND: usize = 10;
 /// A tick that is later than this sends nothing, so that frames do not pile up: the audio is played a little later instead.
-const LATEST: Duration = Duration::from_millis(200);
-/// Without the caller's audio for this long, the caller counts as silent: jitter is shorter.
+const MAX_TICK_DELAY: Duration = Duration::from_millis(200);
+/// Audio of the caller that is missing for this long counts as silence: jitter is shorter.
 const GAP: Duration = Duration::from_millis(400);
+/// A frame that comes this soon after the one before is part of a stream. Comfort noise comes in single frames.
+const STREAMED_WITHIN: Duration = Duration::from_millis(40);
 /// How long to wait until a recording is written.
 const RECORDING_CLOSED: Duration = Duration::from_secs(1);
 
@@ -44,6 +46,8 @@ pub(super) struct MediaSession {
     echo: EchoGuard,
     /// When the caller's audio last arrived.
     heard_at: Instant,
+    /// Until when the caller was heard: advanced by each frame and by the silence in place of missing ones. Never later than the present.
+    heard_until: Instant,
     /// When the session began.
     began: Instant,
     recorder: Option<Recorder>,
@@ -94,6 +98,7 @@ impl MediaSession {
             punctuality: Punctuality::default(),
             echo: EchoGuard::default(),
             heard_at: now,
+            heard_until: now,
             began: now,
             recorder,
             tap,
@@ -124,6 +129,7 @@ impl MediaSession {
         self.sent_ahead.clear();
         self.tones_until = now;
         self.heard_at = now;
+        self.heard_until = now;
         self.broken = false;
         self.echo = EchoGuard::default();
     }
@@ -136,7 +142,7 @@ impl MediaSession {
         if let Some(lead) = &mut self.lead {
             lead.late(now, late);
         }
-        if late > LATEST {
+        if late > MAX_TICK_DELAY {
             // Nothing is sent, but 20 ms of the call have passed.
             self.share();
             return sent;
@@ -189,9 +195,23 @@ impl MediaSession {
         self.echo.heard(self.began.elapsed(), frame.0.rms_dbfs())
     }
 
-    /// Returns whether missing audio of the caller counts as silence. Frames that have arrived but were not received yet are not missing.
-    pub(super) fn is_gap(&self) -> bool {
-        self.media.gaps_are_silence && self.heard_at.elapsed() >= GAP && !self.media.incoming.has_audio()
+    /// Returns whether 20 ms of silence must be heard in place of missing audio, and counts them as heard. Frames that have arrived but were not
+    /// received yet are not missing.
+    pub(super) fn fill_gap(&mut self) -> bool {
+        let is_gap = self.heard_until.elapsed() >= GAP;
+        let fills = self.media.gaps_are_silence && is_gap && !self.media.incoming.has_audio();
+        if fills {
+            self.heard_until += FRAME_DURATION;
+        }
+        fills
+    }
+
+    /// Counts a frame of the caller as heard. One that follows the frame before it also makes up for one that is missing: it was lost, or is
+    /// delayed from now on. Frames that come late, all at once, do not make up for later ones.
+    fn count_heard(&mut self, now: Instant) {
+        let streamed = now - self.heard_at <= STREAMED_WITHIN;
+        self.heard_at = now;
+        self.heard_until = (self.heard_until + FRAME_DURATION * if streamed { 2 } else { 1 }).min(now);
     }
 
     /// Sends 20 ms of both sides to the recording and to listeners, as they are heard.
@@ -271,7 +291,7 @@ impl MediaSession {
     pub(super) fn arrived(&mut self, message: Option<FromCarrier>) -> Arrived {
         match message {
             Some(FromCarrier::Audio(frame)) => {
-                self.heard_at = Instant::now();
+                self.count_heard(Instant::now());
                 if self.is_overheard() {
                     if self.caller_behind.len() >= CALLER_BEHIND {
                         self.caller_behind.pop_front();

@@ -49,7 +49,7 @@ const TTS_TIMEOUT: Duration = Duration::from_secs(2);
 /// The pause between two phrases that are synthesized into the cache: speech for the caller takes precedence.
 const BETWEEN_PHRASES: Duration = Duration::from_secs(1);
 /// Pieces of a response or of speech that are buffered for the driver.
-const WAITING: usize = 64;
+const EVENT_CAPACITY: usize = 64;
 
 /// Running work; dropping it cancels it.
 pub type Running = AbortOnDropHandle<()>;
@@ -250,7 +250,7 @@ impl Pipeline {
     }
 
     async fn say_into_memory(&self, voice: &ConfiguredVoice, text: &str) -> Result<Rendered, ProviderError> {
-        let (audio, mut pieces) = mpsc::channel(WAITING);
+        let (audio, mut pieces) = mpsc::channel(EVENT_CAPACITY);
         let gathering = async {
             let mut rendered = Rendered::default();
             while let Some(piece) = pieces.recv().await {

@@ -10,7 +10,7 @@ use switchhook_providers::ProviderError;
 use tokio::time::Instant;
 
 /// How long a provider that has failed is used after the others.
-const COOLING: Duration = Duration::from_secs(60);
+const AVOIDED_FOR: Duration = Duration::from_secs(60);
 /// The longest rate limit of a provider that is respected.
 const LONGEST_LIMIT: Duration = Duration::from_secs(60);
 /// With more rate limits than this, expired ones that no call uses are dropped.
@@ -64,7 +64,7 @@ impl RateLimits {
 impl ProviderHealth {
     /// Returns whether it has failed or timed out recently and has not responded since.
     pub(super) fn has_failed_recently(&self) -> bool {
-        lock(&self.shown.failed_at).is_some_and(|last| last.elapsed() < COOLING)
+        lock(&self.shown.failed_at).is_some_and(|last| last.elapsed() < AVOIDED_FOR)
     }
 
     /// Returns its permanent refusal in this call: it is not used again.

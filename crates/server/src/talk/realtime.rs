@@ -14,7 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::tools::Toolbox;
 
 /// The events that may be queued: a long response arrives all at once.
-const WAITING: usize = 4_096;
+const INPUT_CAPACITY: usize = 4_096;
 /// A speech-to-speech model.
 #[derive(Clone)]
 pub struct Model {
@@ -94,7 +94,7 @@ pub(in crate::talk) fn open(
         options.tools = tools.specs().await;
         loop {
             let Model { provider, model, voice, .. } = &models[choice.model];
-            let (sender, events) = mpsc::channel(WAITING);
+            let (sender, events) = mpsc::channel(INPUT_CAPACITY);
             let options =
                 RealtimeOptions { model: model.clone(), voice: voice.clone(), pcm: choice.pcm, ..options.clone() };
             let error = match provider.open(options, sender).await {

@@ -21,7 +21,7 @@ type Pair = (CallerAudio, AgentAudio);
 /// Pairs per write: one second.
 const CHUNK: usize = 50;
 /// Chunks that may be queued for the disk: half a minute.
-const WAITING: usize = 30;
+const CHUNK_CAPACITY: usize = 30;
 
 /// The recording of one call.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Recorder {
     /// Begins a recording at `path` in the format of its call. Creates the folder if it is missing.
     #[must_use]
     pub fn start(path: PathBuf, format: AudioFormat) -> Self {
-        let (chunks, waiting) = mpsc::channel(WAITING);
+        let (chunks, waiting) = mpsc::channel(CHUNK_CAPACITY);
         let writer = tokio::spawn(write(path, format, waiting).in_current_span());
         Self { pairs: Vec::with_capacity(CHUNK), chunks: Some(chunks), writer }
     }

@@ -14,7 +14,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
 /// The time for which lines are counted.
-const WINDOW: Duration = Duration::from_secs(60);
+const COUNTING_WINDOW: Duration = Duration::from_secs(60);
 /// The log output of a library per period.
 const SHARE: Share = Share { lines: 60, bytes: 64 << 10 };
 /// Its output at the levels debug and trace, which an operator has to enable.
@@ -115,7 +115,7 @@ impl Log {
 
     /// Begins another window if this one has ended.
     fn roll(&mut self, now: Instant) {
-        if now.saturating_duration_since(self.since) >= WINDOW {
+        if now.saturating_duration_since(self.since) >= COUNTING_WINDOW {
             let (unsaid, total) = (self.unsaid + self.dropped, self.total);
             *self = Self { unsaid, total, ..Self::new(now) };
         }
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(lines_with(&first, "were dropped"), 0, "once a minute is enough");
         assert_eq!(libraries.dropped(), [("str0m".to_owned(), 4_940)]);
 
-        tokio::time::advance(WINDOW).await;
+        tokio::time::advance(COUNTING_WINDOW).await;
         let later = logged(&libraries, || {
             tracing::warn!(target: "str0m::dtls", "a strange packet");
             libraries.report(Instant::now(), false);

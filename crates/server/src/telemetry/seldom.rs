@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Between two lines.
-const PAUSE: Duration = Duration::from_secs(1);
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A line that is logged at most once a second, however often it is caused.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Seldom {
     pub(crate) fn line(&self, now: Instant) -> Option<u64> {
         // Whole at every step.
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.last.is_some_and(|last| now.saturating_duration_since(last) < PAUSE) {
+        if state.last.is_some_and(|last| now.saturating_duration_since(last) < LINE_INTERVAL) {
             state.left_out += 1;
             return None;
         }

@@ -20,9 +20,9 @@ use tokio_util::sync::CancellationToken;
 use super::{DELIVERY, EVENT, SIGNATURE};
 use crate::config::Config;
 use crate::heartbeats::Heartbeat;
-use crate::store::batch::Batcher;
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
+use crate::store::group_commit::Batcher;
 use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
 use crate::store::{self, Store};
@@ -31,9 +31,9 @@ use crate::wakeups::Wakeups;
 /// Maximum time between two queries of the queue, which other nodes fill too.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Poll interval for attempts of dead nodes.
-const RECOVERY: Duration = Duration::from_secs(5);
+const RECOVERY_INTERVAL: Duration = Duration::from_secs(5);
 /// Time between an attempt's deadline and the end of its lease, to record the outcome.
-const MARGIN: Duration = Duration::from_secs(10);
+const LEASE_MARGIN: Duration = Duration::from_secs(10);
 /// Pauses between retries to record an outcome; then the lease expires.
 const RECORD_AGAIN: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(3)];
 /// Attempts by result: `succeeded`, `failed`.
@@ -156,7 +156,7 @@ impl Worker {
             }
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = sleep(RECOVERY) => {}
+                () = sleep(RECOVERY_INTERVAL) => {}
             }
         }
     }
@@ -240,7 +240,7 @@ impl Parts {
 
     /// Returns the latest end of an attempt.
     fn lease(&self) -> LeaseTime {
-        LeaseTime::new(&self.clock, self.config.webhook_timeout + MARGIN)
+        LeaseTime::new(&self.clock, self.config.webhook_timeout + LEASE_MARGIN)
     }
 
     /// Attempts of a dead node count as failed, because it is unknown whether the receiver got them.

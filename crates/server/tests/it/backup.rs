@@ -1,11 +1,14 @@
 //! `switchhook backup` and `switchhook restore`: backs up a running service, and starts it again from the copy.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
+use crate::cluster::until;
 use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process, json_of};
 use crate::harness::{Client, private_folder, text};
@@ -37,8 +40,9 @@ fn client(service: &Process, key: &str) -> Client {
     Client::new(service.base.clone(), key.to_owned())
 }
 
+/// Backs everything up.
 fn back_up(node: &Node, folder: &Path) -> Value {
-    json_of(node.command().arg("backup").arg(folder).arg("--json"))
+    json_of(node.command().arg("backup").arg(folder).args(["--recordings", "--key", "--json"]))
 }
 
 /// Restores a backup. Returns the exit code and the output.
@@ -69,8 +73,20 @@ async fn recording(client: &Client, call: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_is_backed_up_under_load_starts_again_from_the_copy() {
-    let node = node();
+async fn a_service_on_sqlite_that_is_backed_up_under_load_starts_again_from_the_copy() {
+    is_backed_up_under_load(node(), &node(), "sqlite").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_on_postgresql_that_is_backed_up_under_load_starts_again_from_the_copy() {
+    let server = tokio::task::block_in_place(Server::start);
+    let (first, second) = (server.database().await, server.database().await);
+    is_backed_up_under_load(Node::on(Some(first)), &Node::on(Some(second)), "postgres").await;
+}
+
+/// Backs up a service that places calls, and starts another one from the copy.
+async fn is_backed_up_under_load(node: Node, other: &Node, engine: &'static str) {
+    switchhook_net::install_tls();
     let key = tenant(&node);
     let service = node.serve();
     let old = client(&service, &key);
@@ -108,7 +124,8 @@ async fn a_service_that_is_backed_up_under_load_starts_again_from_the_copy() {
     let copy = folder.path().join("copy");
     let (_node, copy) = tokio::task::spawn_blocking(move || {
         let made = back_up(&node, &copy);
-        assert_eq!((&made["database"], &made["key_file"]), (&json!("sqlite"), &json!(true)), "{made}");
+        assert_eq!((&made["database"], &made["key_file"]), (&json!(engine), &json!(true)), "{made}");
+        assert_eq!(modes(&copy), [0o600], "only the owner reads the copy");
         let again = run(node.command().arg("backup").arg(&copy));
         assert!(again.0 == Some(1) && again.1.contains("is not empty"), "{again:?}");
         (node, copy)
@@ -119,9 +136,10 @@ async fn a_service_that_is_backed_up_under_load_starts_again_from_the_copy() {
     assert!(!load.await.expect("no panic").is_empty(), "calls were placed meanwhile");
     service.kill();
 
-    let other = self::node();
-    let (code, said) = restore(&other, &copy, &[]);
+    let (code, said) = restore(other, &copy, &[]);
     assert_eq!(code, Some(0), "{said}");
+    let (code, said) = restore(other, &copy, &["--force"]);
+    assert!(engine == "sqlite" || (code == Some(1) && said.contains("Nothing is overwritten")), "{said}");
     let service = other.serve();
     let new = client(&service, &key);
     assert_eq!(new.wait_for(&talked, |call| call["summary"].is_string()).await, ended, "the call is as it was");
@@ -134,6 +152,22 @@ async fn a_service_that_is_backed_up_under_load_starts_again_from_the_copy() {
     let (status, renamed) = new.patch(&hosted, json!({ "name": "Still hosted" })).await;
     assert_eq!((status, &renamed["credentials"]["api_key"]), (StatusCode::OK, &json!("••••6789")), "its secret opens");
     service.kill();
+}
+
+/// Returns the modes of the files in a folder and its subfolders.
+fn modes(folder: &Path) -> Vec<u32> {
+    let mut modes = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            modes.extend(self::modes(&path));
+        } else {
+            modes.push(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777);
+        }
+    }
+    modes.sort_unstable();
+    modes.dedup();
+    modes
 }
 
 /// Creates a backup of a service with a tenant. Returns the folder that contains it.
@@ -161,7 +195,7 @@ async fn a_damaged_or_incomplete_backup_is_refused_and_leaves_nothing_behind() {
             std::fs::write(&path, bytes).expect("written");
             let (code, said) = restore(&other, &copy, &[]);
             assert!(code == Some(1) && said.contains("damaged") && said.contains(name), "{said}");
-            assert_eq!(names(other.data_dir()), ["service.lock"], "nothing was restored");
+            assert_eq!(names(other.data_dir()), ["service.lock", "switchhook.db.lock"], "nothing was restored");
         }
         std::fs::remove_file(&path).expect("it was there");
         let (code, said) = restore(&other, &copy, &[]);
@@ -195,34 +229,85 @@ async fn nothing_is_overwritten_unasked_or_under_a_running_service() {
 }
 
 #[tokio::test]
-async fn the_key_stays_out_of_a_backup_when_asked() {
-    let node = node();
-    tenant(&node);
+async fn recordings_and_the_key_are_in_a_backup_on_request_only() {
+    let (node, folder, _) = small_backup();
     node.serve().kill(); // The first start makes the key.
-    let folder = private_folder();
-    let copy = folder.path().join("copy");
-    let said = json_of(node.command().arg("backup").arg(&copy).args(["--without-key", "--json"]));
-    assert_eq!(said["key_file"], false);
-    assert_eq!(names(&copy), ["manifest.json", "switchhook.db"]);
+    for (name, options, held, warned) in [
+        ("a", &[][..], &["manifest.json", "switchhook.db"][..], false),
+        ("b", &["--without-key"], &["manifest.json", "switchhook.db"], false),
+        ("c", &["--key"], &["manifest.json", "master.key", "switchhook.db"], true),
+        ("d", &["--recordings"], &["manifest.json", "recordings", "switchhook.db"], false),
+        ("e", &["--without-database", "--recordings"], &["manifest.json", "recordings"], false),
+    ] {
+        let copy = folder.path().join(name);
+        let (code, said) = run(node.command().arg("backup").arg(&copy).args(options));
+        assert_eq!((code, names(&copy)), (Some(0), held.iter().map(|name| (*name).to_owned()).collect()), "{said}");
+        assert_eq!(said.contains("Warning"), warned, "{said}");
+    }
+    let (code, said) = run(node.command().arg("backup").arg(folder.path().join("f")).arg("--without-database"));
+    assert!(code == Some(2) && said.contains("--recordings"), "{said}");
 }
 
 #[tokio::test]
-async fn with_postgresql_the_rest_is_backed_up_and_the_way_for_the_database_is_named() {
+async fn a_backup_that_is_interrupted_or_fails_leaves_nothing_behind() {
+    let (node, folder, _) = small_backup();
+    let endless = node.data_dir().join("recordings/a/endless.wav");
+    std::fs::File::create(&endless).expect("a file").set_len(1 << 40).expect("a sparse file");
+    for (name, exists) in [("missing", false), ("empty", true)] {
+        let copy = folder.path().join(name);
+        if exists {
+            std::fs::create_dir(&copy).expect("a folder");
+        }
+        let mut command = node.command();
+        let started = command.arg("backup").arg(&copy).arg("--recordings").stderr(Stdio::null()).spawn();
+        let mut backup = started.expect("the binary starts");
+        until("it copies a recording", Duration::from_secs(30), async || {
+            copy.join("recordings/a/endless.wav").exists()
+        })
+        .await;
+        let sent = Command::new("sh").arg("-c").arg(format!("kill -INT {}", backup.id())).status();
+        assert!(sent.expect("a shell").success());
+        assert_eq!(backup.wait().expect("it is ours").code(), Some(130));
+        assert_eq!((copy.exists(), copy.read_dir().into_iter().flatten().count()), (exists, 0));
+    }
+
+    let copy = folder.path().join("short");
+    let binary = node.command();
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "trap '' XFSZ; ulimit -f 128; exec \"$0\" \"$@\""])
+        .arg(binary.get_program())
+        .arg("backup")
+        .arg(&copy);
+    for (name, value) in binary.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    let (code, said) = run(&mut shell);
+    assert!(code == Some(1) && said.contains("could not copy the database"), "{said}");
+    assert!(!copy.exists(), "{:?}", names(&copy));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_fits_the_engine_and_the_programs_of_postgresql() {
     switchhook_net::install_tls();
-    let server = Server::start();
+    let server = tokio::task::block_in_place(Server::start);
     let node = Node::on(Some(server.database().await));
     tenant(&node);
-    std::fs::create_dir_all(node.data_dir().join("recordings/a")).expect("a folder");
-    std::fs::write(node.data_dir().join("recordings/a/b.wav"), "sound").expect("written");
     let folder = private_folder();
     let copy = folder.path().join("copy");
-    let (code, said) = run(node.command().arg("backup").arg(&copy));
-    assert!(code == Some(0) && said.contains("pg_dump"), "{said}");
-    assert_eq!(names(&copy), ["manifest.json", "recordings"]);
+    back_up(&node, &copy);
+    let (code, said) = restore(&self::node(), &copy, &[]);
+    assert!(code == Some(1) && said.contains("--database-url postgres://"), "{said}");
+
     let other = Node::on(Some(server.database().await));
+    let dump = std::fs::read(copy.join("switchhook.dump")).expect("a file");
+    std::fs::write(copy.join("switchhook.dump"), &dump[..dump.len() / 2]).expect("written");
     let (code, said) = restore(&other, &copy, &[]);
-    assert!(code == Some(0) && said.contains("pg_restore"), "{said}");
-    assert_eq!(std::fs::read(other.data_dir().join("recordings/a/b.wav")).expect("a file"), b"sound");
+    assert!(code == Some(1) && said.contains("switchhook.dump is not what was backed up"), "{said}");
+    std::fs::write(copy.join("switchhook.dump"), dump).expect("written");
+    let (code, said) = restore(&other, &copy, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(json_of(other.command().args(["tenant", "list", "--json"])).as_array().map(Vec::len), Some(1));
 
     let (_node, _folder, sqlite) = small_backup();
     let (code, said) = restore(&other, &sqlite, &["--force"]);

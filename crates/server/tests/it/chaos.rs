@@ -1,7 +1,8 @@
 //! Faults of machines and databases, thrown and lifted under load, and checked against the rules of the service's history.
 //!
-//! Each test throws each of its faults once, in the same order. `just chaos` throws them at random for hours and checks one rule more, which
-//! needs a machine without other tests: when `/readyz` is 200, a call placed then is dialled and its webhook leaves within 10 s.
+//! Each test throws each of its faults once, in the same order; `just chaos` throws them at random for hours. While no fault is thrown or
+//! lifted, `/readyz` must be true: when it is 200, a call placed then is dialled and its webhook leaves within 10 s. Only `just chaos` fails if
+//! it is not: beside other tests a machine may be too busy for that; they print what they saw.
 
 mod fault;
 mod probe;
@@ -13,18 +14,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use self::fault::Fault;
+use self::fault::{Fault, LONG};
 use self::probe::Prober;
 use self::stage::Stage;
 use crate::crash::load::Load;
 use crate::crash::look;
 use crate::crash::rng::Rng;
-use crate::crash::witness::Witness;
+use crate::crash::witness::WebhookRecorder;
 use crate::harness::text;
 
 const CUSTOMERS: u64 = 3;
-/// A fault or a calm that lasts this long is longer than a probe.
-const LONG: Duration = Duration::from_millis(11_500);
 const SHORT: Duration = Duration::from_secs(2);
 /// How long everything may take to finish after the last fault. Calls of a killed node are over within 30 s.
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -47,7 +46,7 @@ async fn one_node_survives_faults_of_its_machine() {
 async fn survive(mut stage: Stage, faults: &[Fault]) {
     let client = stage.client();
     let agent = client.scripted_agent(json!({})).await;
-    let witness = Witness::start(stage.seed()).await;
+    let witness = WebhookRecorder::start(stage.seed()).await;
     let webhook = text(&client.create("/v1/webhooks", json!({ "url": witness.url() })).await["id"]);
     let load = Load::start(CUSTOMERS, &stage.nodes(), &agent.id, stage.seed());
     let mut prober = Prober::start(stage.nodes(), &agent.id, witness.clone());
@@ -56,8 +55,10 @@ async fn survive(mut stage: Stage, faults: &[Fault]) {
         prober.change();
         let since = Instant::now();
         stage.throw(fault).await;
+        prober.change();
         // How long a fault lasts is its nature: nothing is awaited.
         tokio::time::sleep(held.saturating_sub(since.elapsed())).await;
+        prober.change();
         stage.lift(fault).await;
         prober.change();
         tokio::time::sleep(calm).await;
@@ -69,6 +70,8 @@ async fn survive(mut stage: Stage, faults: &[Fault]) {
     let mut served = load.finish().await;
     say(format_args!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
     say(format_args!("{} of {} probes were judged", probed.judged, probed.acknowledged.len()));
+    say(format_args!("untrue: {:#?}", probed.untrue));
+    say(format_args!("during changes: {:#?}", probed.excused));
     served.acknowledged.extend(probed.acknowledged);
     let client = stage.client();
     look::until_at_rest(&client, &webhook, TIMEOUT).await;
@@ -79,8 +82,8 @@ async fn survive(mut stage: Stage, faults: &[Fault]) {
     assert_eq!(served.wrong, Vec::<String>::new(), "{errors:#?}");
     assert_eq!(history.violations(), Vec::<String>::new());
     if rounds().is_some() {
-        assert_eq!(probed.untrue, Vec::<String>::new());
-        assert!(probed.judged > 0, "a probe fell between two changes");
+        assert_eq!(probed.untrue, Vec::<String>::new(), "{errors:#?}");
+        assert!(probed.judged >= faults.len(), "only {} probes fell between two changes", probed.judged);
     }
     for log in stage.logs() {
         assert!(!log.contains("panicked"), "{log}");
@@ -90,7 +93,7 @@ async fn survive(mut stage: Stage, faults: &[Fault]) {
 /// Returns the faults to throw, how long each lasts, and how long the calm after it is. `SWITCHHOOK_CHAOS_ROUNDS` makes it random.
 fn schedule(faults: &[Fault], seed: u64) -> Vec<(Fault, Duration, Duration)> {
     let Some(rounds) = rounds() else {
-        return faults.iter().map(|fault| (*fault, LONG, SHORT)).chain([(faults[0], SHORT, LONG)]).collect();
+        return faults.iter().map(|fault| (*fault, fault.lasts(), SHORT)).chain([(faults[0], SHORT, LONG)]).collect();
     };
     say(format_args!("{rounds} rounds with SWITCHHOOK_CHAOS_SEED={seed}"));
     let mut rng = Rng::new(seed);
@@ -98,7 +101,7 @@ fn schedule(faults: &[Fault], seed: u64) -> Vec<(Fault, Duration, Duration)> {
     (0..rounds).map(|_| (rng.any(faults), moment(&mut rng), moment(&mut rng))).collect()
 }
 
-/// Returns how many random faults to throw, if they are to be random.
+/// Returns how many random faults to throw, if they should be random.
 fn rounds() -> Option<u64> {
     std::env::var("SWITCHHOOK_CHAOS_ROUNDS").ok().map(|text| text.parse().expect("a whole number"))
 }

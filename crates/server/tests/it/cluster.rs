@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::crash::history::{Acknowledged, History};
 use crate::crash::look;
-use crate::crash::witness::Witness;
+use crate::crash::witness::WebhookRecorder;
 use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process, json_of};
 use crate::harness::{Client, text};
@@ -95,7 +95,13 @@ impl Cluster {
     }
 
     /// Waits until nothing moves, and checks everything that happened to the tenant against the rules.
-    async fn judge(&self, by: &Client, webhook: &str, acknowledged: Vec<Acknowledged>, witness: &Witness) -> History {
+    async fn judge(
+        &self,
+        by: &Client,
+        webhook: &str,
+        acknowledged: Vec<Acknowledged>,
+        witness: &WebhookRecorder,
+    ) -> History {
         look::until_at_rest(by, webhook, TIMEOUT).await;
         let log = self.dial_log();
         let history = look::at_everything(by, webhook, acknowledged, witness.posts(), &[log.as_path()]).await;
@@ -120,8 +126,8 @@ fn patient() -> Value {
 }
 
 /// Creates a receiver for all events, and returns it with the id of its endpoint.
-async fn witness(client: &Client) -> (Witness, String) {
-    let witness = Witness::start(1).await;
+async fn witness(client: &Client) -> (WebhookRecorder, String) {
+    let witness = WebhookRecorder::start(1).await;
     let webhook = client.create("/v1/webhooks", json!({ "url": witness.url() })).await;
     (witness, text(&webhook["id"]))
 }

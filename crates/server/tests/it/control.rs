@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::harness::postgres::Server;
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, TestService, text};
 
@@ -153,11 +154,12 @@ async fn commands_are_refused_in_the_order_of_the_checks() {
     service.stop().await;
 }
 
-/// On SQLite only the command line's service runs; on PostgreSQL a second node takes the requests.
+/// SQLite is for one node.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_may_land_on_a_node_that_does_not_run_the_call() {
     switchhook_net::install_tls();
-    let node = Node::new().await;
+    let server = tokio::task::block_in_place(Server::start);
+    let node = Node::on(Some(server.database().await));
     let tenant = json_of(node.command().args(["tenant", "create", "acme", "--rate-limit", "100000", "--json"]));
     let key = text(&tenant["api_key"]["key"]);
     let owner = node.serve();

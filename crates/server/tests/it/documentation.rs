@@ -1,7 +1,9 @@
-//! Checks that files and folders named in the documentation exist.
+//! Checks that files and folders named in the documentation exist, and that what it shows of them is theirs.
 
 use std::path::{Path, PathBuf};
 
+const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+const UNIT: &str = include_str!("../../../../deploy/systemd/switchhook.service");
 const MAP: &str = include_str!("../../../../ARCHITECTURE.md");
 /// Folders in the documentation of changes that were not made yet.
 const TO_COME: [&str; 2] = ["carriers/plivo/", "carriers/sip_trunk/"];
@@ -41,4 +43,11 @@ fn every_path_in_the_architecture_exists() {
     assert!(named.len() > 50, "{named:?}");
     let gone: Vec<_> = named.iter().filter(|path| !places(path).iter().any(|place| place.exists())).collect();
     assert!(gone.is_empty(), "ARCHITECTURE.md names {gone:?}");
+}
+
+#[test]
+fn the_unit_in_the_documentation_is_the_one_that_is_installed() {
+    let (_, rest) = OPERATIONS.split_once("```ini\n").expect("the unit is shown");
+    let (shown, _) = rest.split_once("```").expect("it ends");
+    assert_eq!(shown, UNIT);
 }

@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::harness::process::Node;
 use crate::harness::{TestService, private_folder, text};
 
 /// Runs the command in a folder, without a terminal: its code, output and errors.
@@ -79,6 +80,40 @@ async fn every_template_is_applied_as_it_is_and_after_init() {
 }
 
 #[tokio::test]
+async fn files_may_name_this_machine_where_dev_runs() {
+    let node = Node::new().await.with("SWITCHHOOK_MASTER_KEY", "c3dpdGNoaG9vay1zd2l0Y2hob29rLXN3aXRjaGhvb2s=");
+    let strict = || {
+        let mut command = node.command();
+        command.env_remove("SWITCHHOOK_WEBHOOK_ALLOW");
+        command
+    };
+    let folder = private_folder();
+    let init = ["init", "--name", "Ava", "--job", "Take messages.", "--model", "ollama/qwen2.5:7b"];
+    let (code, out, err) = run(strict(), folder.path(), &init).await;
+    let said = "wrote agents/ava.yaml\nwrote agents/connection-ollama.yaml\nNext: switchhook apply -f agents\n";
+    assert_eq!((code, out.as_str()), (Some(0), said), "{err}");
+    let webhook = "webhooks:\n  - url: http://127.0.0.1:9000/hooks\n    events: [call.completed]\n";
+    std::fs::write(folder.path().join("agents/webhooks.yaml"), webhook).expect("written");
+
+    let (code, made, err) = run(strict(), folder.path(), &["tenant", "create", "acme", "--json"]).await;
+    assert_eq!(code, Some(0), "{err}");
+    let made: Value = serde_json::from_str(&made).expect("JSON");
+    let tenant = text(&made["tenant"]["id"]);
+    let apply = ["apply", "-f", "agents", "--tenant", &tenant];
+    let (code, _, err) = run(strict(), folder.path(), &apply).await;
+    assert!(code == Some(1) && err.contains("SWITCHHOOK_OUTBOUND_ALLOW"), "the service is no development: {err}");
+
+    // As the first start of `dev` does.
+    assert_eq!(run(strict(), folder.path(), &["seed"]).await.0, Some(0));
+    let mut prod = strict();
+    prod.env("SWITCHHOOK_ENV", "prod");
+    let (code, _, err) = run(prod, folder.path(), &apply).await;
+    assert!(code == Some(1) && err.contains("SWITCHHOOK_OUTBOUND_ALLOW"), "{err}");
+    let (code, out, err) = run(strict(), folder.path(), &apply).await;
+    assert!(code == Some(0) && out.ends_with("3 created, 0 changed, 0 unchanged.\n"), "{out}{err}");
+}
+
+#[tokio::test]
 async fn nothing_is_overwritten_and_nothing_is_asked_without_a_terminal() {
     let folder = private_folder();
     let binary = || Command::new(env!("CARGO_BIN_EXE_switchhook"));
@@ -87,7 +122,7 @@ async fn nothing_is_overwritten_and_nothing_is_asked_without_a_terminal() {
     for (arguments, said) in [
         (["", "x", "none"], "the name must"),
         (["Ava", " ", "none"], "the job must not be empty"),
-        (["Ava", "x", "opnai"], "the model \"opnai\" is not openai, anthropic or gemini"),
+        (["Ava", "x", "opnai"], "the model \"opnai\" is not openai, anthropic, gemini, groq, openrouter"),
     ] {
         let [name, job, model] = arguments;
         let (code, _, err) =

@@ -302,6 +302,41 @@ async fn results_in_forms_that_the_protocol_does_not_have_reach_the_model() {
     .await;
 }
 
+/// A result in its envelope, and a notification.
+const BOOKED: &str = r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"Booked."}]}}"#;
+const NEWS: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
+const JSON: Option<&str> = Some("application/json");
+const EVENTS: Option<&str> = Some("text/event-stream");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn responses_in_other_envelopes_reach_the_model() {
+    let text = r#"{"id":"$ID","result":{"content":[{"type":"text","text":"Booked."}]}}"#;
+    let bare = r#"{"content":[{"type":"text","text":"Booked."}]}"#;
+    each_is_reported(vec![
+        ("one_in_a_list", Does::Sends(JSON, format!("[{BOOKED}]").leak()), "Booked."),
+        ("a_list", Does::Sends(JSON, format!("[{NEWS},{BOOKED}]").leak()), "Booked."),
+        ("a_list_in_events", Does::Sends(EVENTS, format!("data: [{BOOKED}]\n\n").leak()), "Booked."),
+        ("a_text_for_an_id", Does::Sends(JSON, text), "Booked."),
+        ("no_envelope", Does::Sends(JSON, bare), "Booked."),
+        ("nothing", Does::Sends(JSON, ""), "cannot be read"),
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn responses_of_other_content_types_reach_the_model() {
+    let stream: &str = format!("event: message\ndata: {NEWS}\n\ndata: {BOOKED}\n\n").leak();
+    each_is_reported(vec![
+        ("plain", Does::Sends(Some("text/plain; charset=utf-8"), BOOKED), "Booked."),
+        ("untyped", Does::Sends(None, BOOKED), "Booked."),
+        ("untyped_events", Does::Sends(None, stream), "Booked."),
+        ("events_as_json", Does::Sends(JSON, stream), "Booked."),
+        ("json_as_events", Does::Sends(EVENTS, BOOKED), "Booked."),
+        ("a_page", Does::Sends(Some("text/html"), "<html>Sign in</html>"), "cannot be read"),
+    ])
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_not_kept_waiting_for_a_call_that_is_over() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;

@@ -16,7 +16,7 @@ use super::{ModelError, Progress, Stage};
 const CLIENTS: &[&[&str]] = &[&["pip3"], &["pip"], &["python3", "-m", "pip"], &["python", "-m", "pip"]];
 
 /// Timeout: enough for the 55 MB of the largest wheel at 100 kB/s.
-const DEADLINE: Duration = Duration::from_secs(600);
+const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Poll interval of the progress.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ pub(super) fn fetch(
 ) -> Result<PathBuf, ModelError> {
     let client =
         CLIENTS.iter().copied().find(|client| is_pip(client)).ok_or(ModelError::NoPip { wheel: model.wheel })?;
-    fetch_with(client, DEADLINE, model, scratch, progress)
+    fetch_with(client, DOWNLOAD_TIMEOUT, model, scratch, progress)
 }
 
 /// Returns whether this command is pip.
@@ -137,7 +137,8 @@ mod tests {
     fn a_refusal_is_reported_in_pips_own_words_with_the_way_out() {
         let scratch = scratch();
         let pip = pretend(&scratch, "echo 'WARNING: odd' >&2; echo 'ERROR: No matching distribution' >&2; exit 1");
-        let error = fetch_with(&["sh", &pip], DEADLINE, &MODELS[0], &scratch, &NoProgress).unwrap_err().to_string();
+        let error =
+            fetch_with(&["sh", &pip], DOWNLOAD_TIMEOUT, &MODELS[0], &scratch, &NoProgress).unwrap_err().to_string();
         assert!(error.contains("(No matching distribution)"), "{error}");
         assert!(error.contains("--from FILE.whl"), "{error}");
     }
@@ -160,7 +161,7 @@ mod tests {
             &scratch,
             "here=$(dirname \"$0\"); echo \"$@\" > \"$here/asked\"; cp \"$here/models.lock\" \"$here/pinned\"",
         );
-        let path = fetch_with(&["sh", &pip], DEADLINE, &MODELS[1], &scratch, &NoProgress).unwrap();
+        let path = fetch_with(&["sh", &pip], DOWNLOAD_TIMEOUT, &MODELS[1], &scratch, &NoProgress).unwrap();
         assert_eq!(path.file_name().unwrap(), MODELS[1].wheel);
         let asked = fs::read_to_string(scratch.path().join("asked")).unwrap();
         assert!(asked.starts_with("download "), "{asked}");

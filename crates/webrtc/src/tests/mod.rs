@@ -40,7 +40,7 @@ fn tone(frames: usize) -> Vec<Frame> {
 }
 
 /// The delay of the nth packet of a direction; `None` if it is lost.
-type Fate = fn(u64) -> Option<Duration>;
+type Delivery = fn(u64) -> Option<Duration>;
 
 /// Both ends, and the packets between them.
 pub(crate) struct Network {
@@ -50,7 +50,7 @@ pub(crate) struct Network {
     peer: Peer,
     /// Packets in flight: when each arrives, whether at the service, and its bytes.
     under_way: Vec<(Instant, bool, Vec<u8>)>,
-    fate: Fate,
+    fate: Delivery,
     sent: [u64; 2],
     /// The session's outputs except packets, with their times.
     outputs: Vec<(Duration, Output)>,
@@ -65,7 +65,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    fn new(fate: Fate) -> Self {
+    fn new(fate: Delivery) -> Self {
         let now = Instant::now();
         let (mut peer, offer) = Peer::new(BROWSER, now);
         let (session, answer) = Session::answer(&settings(), &offer, now).expect("an answer");
@@ -92,7 +92,7 @@ impl Network {
         Self::connected_over(|_| Some(DELAY))
     }
 
-    fn connected_over(fate: Fate) -> Self {
+    fn connected_over(fate: Delivery) -> Self {
         let mut network = Self::new(fate);
         network.run_until(Duration::from_secs(4), |network| network.has(|output| *output == Output::Connected));
         network

@@ -21,10 +21,14 @@ function resolved(schema: Schema | undefined): Schema {
   return (name ? openapi.components.schemas[name] : inner) ?? {};
 }
 
+/** The schema of a property; of a union, that of the first alternative which has it. */
+function property(schema: Schema, key: string): Schema | undefined {
+  const alternatives = [schema, ...(schema.oneOf ?? []).map(resolved)];
+  return alternatives.find(({ properties }) => properties?.[key])?.properties?.[key];
+}
+
 function schemaAt(path: string): Schema {
-  return path
-    .split(".")
-    .reduce((schema, key) => resolved(schema.properties?.[key]), openapi.components.schemas.AgentConfig ?? {});
+  return path.split(".").reduce((schema, key) => resolved(property(schema, key)), openapi.components.schemas.CreateAgent ?? {});
 }
 
 test.each(Object.entries(LIMITS))("%s has the range of the API", (path, [minimum, maximum]) => {

@@ -1,6 +1,6 @@
 import { Ear, EarOff } from "lucide-react";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { useSession } from "../../Root";
+import { useSession } from "../../lib/use-session";
 import { client, take } from "../../api/client";
 import { asApiError } from "../../api/errors";
 import type { Call } from "../../api/queries";

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { PhoneForwarded, PhoneOff, Volume2 } from "lucide-react";
 import { useState } from "react";
-import { useSession } from "../../Root";
+import { useSession } from "../../lib/use-session";
 import { callQuery } from "../../api/calls";
 import { client, take } from "../../api/client";
 import { asApiError } from "../../api/errors";

@@ -1,7 +1,7 @@
 /** Opening the dialog "Place call" from anywhere: a button, the palette, "Call again". */
 import { Phone } from "lucide-react";
 import { lazy, Suspense, useSyncExternalStore } from "react";
-import { useSession } from "../../Root";
+import { useSession } from "../../lib/use-session";
 import { mayChange } from "../../api/session";
 import { Button } from "../../components/Button";
 

@@ -10,7 +10,7 @@ type Agent = Pick<Schemas["Agent"], "id" | "name"> & {
   llm?: Stage;
   tts?: Stage;
   realtime?: Stage;
-  tools?: { connection_id?: string | null }[];
+  tools?: { type: string; connection_id?: string | null }[];
 };
 type PhoneNumber = Pick<Schemas["PhoneNumber"], "id" | "number" | "connection_id">;
 

@@ -9,7 +9,7 @@ import { Button } from "../../components/Button";
 import { ErrorText } from "../../components/ErrorNotice";
 import { Logo } from "../../components/Logo";
 import { RelativeTime } from "../../components/RelativeTime";
-import { useSession } from "../../Root";
+import { useSession } from "../../lib/use-session";
 import { ROLES } from "../settings/roles";
 import styles from "../sign-in/SignInPage.module.css";
 import { forgetToken, keepToken, keptToken } from "./token";

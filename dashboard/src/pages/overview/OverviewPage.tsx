@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Mic } from "lucide-react";
-import { useSession } from "../../Root";
+import { useSession } from "../../lib/use-session";
 import { agentsQuery } from "../../api/queries";
 import { ButtonLink } from "../../components/Button";
 import { PageHeader } from "../../components/PageHeader";

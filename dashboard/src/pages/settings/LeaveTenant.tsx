@@ -5,7 +5,7 @@ import { leaveTenant } from "../../api/session";
 import { startOver } from "../../api/start-over";
 import { Button } from "../../components/Button";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
-import { useSession } from "../../Root";
+import { useSession } from "../../lib/use-session";
 
 /** The button with which a person leaves the tenant. The service refuses its last owner. */
 export function LeaveTenant({ tenant }: { tenant: Tenant }) {

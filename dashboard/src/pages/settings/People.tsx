@@ -17,7 +17,7 @@ import rows from "../../components/rows.module.css";
 import { SkeletonRows } from "../../components/Skeleton";
 import { Table, Td, Th } from "../../components/Table";
 import { useIsOwner } from "../../lib/may-change";
-import { useSession } from "../../Root";
+import { useSession } from "../../lib/use-session";
 import { InviteDialog } from "./InviteDialog";
 import { ROLES } from "./roles";
 

@@ -4,7 +4,6 @@ import type { ReactNode } from "react";
 import { Link, useSearchParams } from "react-router";
 import { client, take } from "../../api/client";
 import type { Delivery } from "../../api/queries";
-import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
 import { Card } from "../../components/Card";
 import { EmptyState } from "../../components/EmptyState";
@@ -14,27 +13,14 @@ import rows from "../../components/rows.module.css";
 import { SkeletonRows } from "../../components/Skeleton";
 import { Row, Table, Td, Th } from "../../components/Table";
 import { plural } from "../../lib/format";
-import type { Tone } from "../../lib/words";
+import { DELIVERY_STATES, DeliveryBadge } from "./DeliveryBadge";
 import { DeliveryDialog } from "./DeliveryDialog";
 import { EVENTS } from "./events";
 import styles from "./Deliveries.module.css";
 
-const STATES: Record<Delivery["state"], { word: string; tone: Tone }> = {
-  pending: { word: "Waiting", tone: "accent" },
-  sending: { word: "Sending", tone: "accent" },
-  succeeded: { word: "Delivered", tone: "good" },
-  failed: { word: "Failed", tone: "bad" },
-  canceled: { word: "Canceled", tone: "neutral" },
-};
-
 /** The states that only move on when nobody looks. */
 const OPEN = ["pending", "sending"];
 const POLL_MS = 2_000;
-
-export function DeliveryBadge({ state }: { state: Delivery["state"] }) {
-  const { word, tone } = STATES[state];
-  return <Badge tone={tone}>{word}</Badge>;
-}
 
 /** The deliveries of one endpoint; filters and the open delivery are in the address. */
 export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; mayRedeliver: boolean }) {
@@ -82,7 +68,7 @@ export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; may
       action={
         <>
           <Filter label="State" value={state} onChange={(value) => set("state", value)}>
-            {Object.entries(STATES).map(([value, { word }]) => (
+            {Object.entries(DELIVERY_STATES).map(([value, { word }]) => (
               <option key={value} value={value}>
                 {word}
               </option>

@@ -11,7 +11,7 @@ import { Dialog } from "../../components/Dialog";
 import { ErrorNotice, ErrorText } from "../../components/ErrorNotice";
 import { SkeletonRows } from "../../components/Skeleton";
 import { clockMillis, dayAndTime, milliseconds, shortId } from "../../lib/format";
-import { DeliveryBadge } from "./Deliveries";
+import { DeliveryBadge } from "./DeliveryBadge";
 import styles from "./DeliveryDialog.module.css";
 
 type Attempt = components["schemas"]["WebhookDeliveryAttempt"];

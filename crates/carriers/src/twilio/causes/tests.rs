@@ -10,18 +10,18 @@ fn coded(status: u16, code: u32) -> RestResponse {
     answer(status, &format!(r#"{{"code":{code},"message":"It says why.","status":{status}}}"#))
 }
 
-/// What becomes of a dial.
+/// Outcome of a dial.
 #[derive(Debug, PartialEq, Eq)]
-enum Fate {
+enum Outcome {
     Refused(ErrorCode),
     Later,
     Unknown,
 }
 
 use ErrorCode::{CarrierError as Errs, CarrierUnauthorized, InvalidNumber};
-use Fate::{Later, Refused, Unknown};
+use Outcome::{Later, Refused, Unknown};
 
-fn fate(flavour: Flavour, answer: &RestResponse) -> Fate {
+fn fate(flavour: Flavour, answer: &RestResponse) -> Outcome {
     match dial_error(flavour, answer) {
         DialError::Refused { code, .. } => Refused(code),
         DialError::Later { .. } => Later,
@@ -31,7 +31,7 @@ fn fate(flavour: Flavour, answer: &RestResponse) -> Fate {
 
 #[test]
 fn each_code_of_a_refused_dial_has_its_error_code() {
-    let table: &[(u16, &[u32], Fate)] = &[
+    let table: &[(u16, &[u32], Outcome)] = &[
         (401, &[20003, 70051, 1], Refused(CarrierUnauthorized)),
         (403, &[20003, 20006, 70051], Refused(CarrierUnauthorized)),
         (403, &[20005, 10001, 10002, 10005, 20008, 20010], Refused(Errs)),

@@ -1,16 +1,29 @@
 //! Barge-in: decides whether a caller who speaks over the agent interrupts it.
 //!
-//! The agent pauses at once, which costs nothing: it can resume from the same sample. Whether it was an interruption is decided afterwards, by how
-//! long the voice lasted and what was said.
+//! The agent pauses at once, which costs nothing: it can resume from the same sample, and does so soon after the voice. Whether it was an interruption is
+//! decided by how long the voice lasted and what was said.
 
 use crate::Timestamp;
 use crate::agent::Interruption;
 use crate::conversation::timings::Timings;
 use crate::language::Language;
 
-/// The caller speaks over the agent, whose playback is paused.
+/// What happens to the agent's speech while the caller speaks over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Playing {
+    /// It is paused until the voice has ended, or its words show that the caller only listens.
+    Paused,
+    /// It is paused until the verdict.
+    Yielded,
+    /// It has resumed before the verdict.
+    Resumed,
+}
+
+/// The caller speaks over the agent.
 #[derive(Clone, Copy)]
 pub(super) struct Overlap {
+    /// What happens to the agent's speech meanwhile.
+    pub(super) playing: Playing,
     /// When the voice began.
     pub(super) onset: Timestamp,
     /// When its end was reported.
@@ -110,7 +123,7 @@ impl Overlap {
             return Verdict::Interrupt;
         }
         let enough = self.speech_needed(said, settings, timings);
-        // While the audio is paused there is time to wait for the transcript: a second of "I see" is no interruption, and neither is a cough.
+        // There is time to wait for the transcript: a second of "I see" is no interruption, and neither is a cough.
         match self.stopped {
             Some(_) if said.settled && said.text.is_empty() => Verdict::GoOn,
             _ if !said.settled && now < self.verdict_at(said, settings, timings) => Verdict::Wait,
@@ -119,6 +132,17 @@ impl Overlap {
             None if now < self.verdict_at(said, settings, timings) => Verdict::Wait,
             None => Verdict::Interrupt,
         }
+    }
+
+    /// Returns when paused playback resumes before the verdict: soon after the voice, even if its words are unknown, and at once if the words
+    /// so far are a backchannel.
+    pub(super) fn resume_at(&self, said: Words<'_>, settings: &Interruption, timings: &Timings) -> Option<Timestamp> {
+        if self.playing != Playing::Paused {
+            return None;
+        }
+        let listens = !said.text.is_empty() && said.are_backchannel(settings);
+        let listens = listens.then_some(self.onset);
+        listens.or_else(|| self.stopped.map(|stopped| stopped + timings.overlap_resume))
     }
 
     /// Returns when time alone brings a verdict.
@@ -171,11 +195,11 @@ mod tests {
     fn voice_or_words_interrupt_and_noise_does_not() {
         let (settings, timings) = (Interruption::default(), Timings::default()); // 500 ms or two words.
         let at = Timestamp::from_millis;
-        let going_on = Overlap { onset: at(0), stopped: None };
+        let going_on = Overlap { playing: Playing::Paused, onset: at(0), stopped: None };
         // A stop is reported 120 ms after the speech: at 520 the voice lasted 400 ms.
-        let short = Overlap { onset: at(0), stopped: Some(at(520)) };
-        let long = Overlap { onset: at(0), stopped: Some(at(620)) };
-        let drawn_out = Overlap { onset: at(0), stopped: Some(at(920)) };
+        let short = Overlap { playing: Playing::Paused, onset: at(0), stopped: Some(at(520)) };
+        let long = Overlap { playing: Playing::Paused, onset: at(0), stopped: Some(at(620)) };
+        let drawn_out = Overlap { playing: Playing::Paused, onset: at(0), stopped: Some(at(920)) };
         let table = [
             (going_on, said("", false), 1_119, Verdict::Wait), // 2 * 500 + 120
             (going_on, said("", false), 1_120, Verdict::Interrupt),

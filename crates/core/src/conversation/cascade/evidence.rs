@@ -45,7 +45,7 @@ pub enum Evidence {
     MissingObject,
     /// A subordinate clause without a main clause.
     SubordinateClause,
-    /// The agent asked for a number or a spelling, and there is none.
+    /// The agent asked for a number or a spelling, and the turn has neither.
     MissingNumber,
     /// This caller pauses within turns; 1 for each 400 ms above 400.
     LongPauses,
@@ -133,7 +133,7 @@ pub struct Spoken<'a> {
     pub text: &'a str,
     /// Whether the STT's transcript is final.
     pub is_final: bool,
-    /// What the agent said last.
+    /// The agent's last sentence.
     pub asked: &'a str,
     /// The average length of this caller's pauses within turns, in milliseconds; `None` before the first.
     pub pauses_ms: Option<u32>,

@@ -171,7 +171,7 @@ impl Cascade {
         }
     }
 
-    /// Apologises and ends the call. A filler that is playing is heard to its end first.
+    /// Apologises and ends the call. A filler that is playing finishes first.
     pub(super) fn give_up(&mut self, d: &mut Dialogue, failure: Failure) {
         if d.phase.is_closing() || d.phase.is_voicemail() {
             return;

@@ -40,7 +40,7 @@ pub(super) struct CompletionRequest {
     ends_call: bool,
     /// Tools to run once this response is complete.
     pub(super) calls: Vec<ToolCall>,
-    /// What to say while they run: the first text that any of them has.
+    /// Text to say while they run: the first that any of them has.
     pub(super) filler: Option<String>,
     /// Whether the LLM has failed once at this request and the caller has not heard yet that it takes longer.
     pub(super) is_retry: bool,
@@ -133,7 +133,7 @@ impl Cascade {
             kind,
             early,
             stage: LlmStage::Streaming(d.now),
-            sentences: SentenceSplitter::new(d.language),
+            sentences: SentenceSplitter::new(&d.agent.language),
             held: Vec::new(),
             said: false,
             said_before: false,
@@ -295,7 +295,7 @@ impl Cascade {
 
     /// Requests a response to a late tool result: the caller waits for it, although they have spoken meanwhile. Waits until the line is silent.
     pub(super) fn tell_late_result(&mut self, d: &mut Dialogue) -> bool {
-        let may = self.late_result && d.phase.is_open() && d.is_calm() && self.overlap.is_none();
+        let may = self.late_result && d.phase.is_open() && d.is_idle() && self.overlap.is_none();
         let may = may && self.request.is_none() && !self.caller_is_heard(d);
         if may {
             let messages = d.transcript.history.messages();

@@ -24,7 +24,7 @@ pub enum CascadeInput {
         /// The text; empty if nothing was recognised.
         text: String,
     },
-    /// The end of turn as detected by an STT with endpointing of its own.
+    /// The end of turn as detected by an STT that does its own endpointing.
     EndOfTurn,
     /// STT failed, including its fallbacks; the caller can no longer be understood.
     SttFailed(Failure),
@@ -41,7 +41,7 @@ pub enum CascadeInput {
         turn: u32,
         /// The tool call.
         call: ToolCall,
-        /// What to say while it runs, unless the LLM has said something itself.
+        /// Text to say while it runs, unless the LLM has said something itself.
         filler: Option<String>,
     },
     /// The LLM's response is complete.
@@ -53,7 +53,7 @@ pub enum CascadeInput {
     LlmFailed {
         /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,
-        /// What went wrong.
+        /// Kind of failure.
         failure: Failure,
     },
 }

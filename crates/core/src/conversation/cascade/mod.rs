@@ -12,6 +12,7 @@ mod endpointing;
 pub(super) mod evidence;
 mod failures;
 mod llm;
+pub(super) mod markdown;
 pub(super) mod messages;
 mod overlap;
 mod pauses;
@@ -31,6 +32,7 @@ pub use self::messages::{CascadeEffect, CascadeInput};
 use self::barge_in::{Overlap, Words};
 use self::caller_turn::{CallerTurn, FinishedTurn};
 use self::llm::{CompletionRequest, TurnResponse};
+use self::markdown::named_keys;
 use self::pauses::Pauses;
 use self::sentences::sentences_of;
 
@@ -53,7 +55,7 @@ use crate::language::WordList;
 /// The state of a cascade.
 #[derive(Default)]
 pub(super) struct Cascade {
-    /// What the caller is saying.
+    /// The caller's current turn.
     turn: CallerTurn,
     /// The current LLM request, which may be streaming or running its tools.
     request: Option<CompletionRequest>,
@@ -62,7 +64,7 @@ pub(super) struct Cascade {
     late_result: bool,
     /// The response to the caller's turn that is under way.
     response: Option<TurnResponse>,
-    /// The caller speaks over the agent, and playback is paused.
+    /// The caller speaks over the agent, and it is undecided whether they interrupt it.
     overlap: Option<Overlap>,
     last_turn: u32,
     speculations: u32,
@@ -107,8 +109,8 @@ impl Strategy for Cascade {
     }
 
     fn greet_late(&mut self, d: &mut Dialogue) {
-        let text = d.agent.greeting.text.trim().to_owned();
-        if !text.is_empty() && d.is_calm() && self.is_calm(d) {
+        let text = named_keys(d.agent.greeting.text.trim(), &d.agent.language);
+        if !text.is_empty() && d.is_idle() && self.is_idle(d) {
             self.say_text(d, Kind::Greeting, &text);
         }
     }
@@ -201,7 +203,7 @@ impl Strategy for Cascade {
 
     fn say(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
         self.cancel_llm(d);
-        let sentences = sentences_of(text, d.language);
+        let sentences = sentences_of(text, &d.agent.language);
         for (i, sentence) in sentences.iter().enumerate() {
             self.speak(d, kind, sentence, i + 1 == sentences.len());
         }
@@ -246,6 +248,7 @@ impl Strategy for Cascade {
         const RULES: &[Rule] = &[
             Cascade::handle_tts_failure,
             Cascade::judge_overlap,
+            Cascade::resume_early,
             Cascade::close_turn,
             Cascade::drop_backchannel,
             Cascade::drop_speculation,
@@ -286,7 +289,7 @@ impl Strategy for Cascade {
         all.into_iter().flatten().min()
     }
 
-    fn is_calm(&self, d: &Dialogue) -> bool {
+    fn is_idle(&self, d: &Dialogue) -> bool {
         !self.caller_is_heard(d) && self.request.is_none()
     }
 
@@ -315,6 +318,10 @@ impl Strategy for Cascade {
         (d.playback.is_idle() && heard_out && done).then_some(d.timings.goodbye_tail)
     }
 
+    fn words_began(&self, d: &Dialogue) -> Timestamp {
+        self.turn.began().unwrap_or(d.now)
+    }
+
     fn caller_goes_on(&self, d: &Dialogue) -> bool {
         let (text, settled) = (self.turn.words(), self.turn.is_final());
         let words = Words { language: d.language, text: &text, settled, one_word_interrupts: false, courtesies: true };
@@ -328,7 +335,7 @@ impl Cascade {
         d.speak(kind, text, last_of_turn)
     }
 
-    /// Says one utterance as a response of its own.
+    /// Says one utterance as a separate response.
     fn say_text(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
         self.speak(d, kind, text, true);
         d.playback.close();

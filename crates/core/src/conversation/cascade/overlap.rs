@@ -1,7 +1,7 @@
 //! Overlap: the caller speaks while the agent speaks or is about to. Playback pauses at once, and then resumes or is cut.
 
 use super::Cascade;
-use super::barge_in::{Overlap, Verdict, Words};
+use super::barge_in::{Overlap, Playing, Verdict, Words};
 use super::caller_turn::FinishedTurn;
 use super::llm::CompletionRequest;
 use super::question::is_yes_no_question;
@@ -20,12 +20,46 @@ impl Cascade {
             return;
         }
         match &mut self.overlap {
-            Some(overlap) => overlap.resume(onset, &d.timings),
+            Some(overlap) => {
+                overlap.resume(onset, &d.timings);
+                if overlap.playing == Playing::Resumed {
+                    overlap.playing = Playing::Paused;
+                    d.emit(Effect::PausePlayback);
+                }
+            }
             None => {
-                self.overlap = Some(Overlap { onset, stopped: None });
+                // Where nothing was heard yet, or the caller continues their turn, waiting for the verdict costs nothing.
+                let continues = self.resumable.is_some() && self.resumes_turn(d);
+                let yields = continues || !d.playback.was_heard() || d.playback.is_silent();
+                let playing = if yields { Playing::Yielded } else { Playing::Paused };
+                self.overlap = Some(Overlap { playing, onset, stopped: None });
                 d.emit(Effect::PausePlayback);
             }
         }
+    }
+
+    /// Resumes playback after the voice, before the verdict.
+    pub(super) fn resume_early(&mut self, d: &mut Dialogue) -> bool {
+        let is_due = d.is_due(self.resume_at(d));
+        let Some(overlap) = self.overlap.as_mut().filter(|_| is_due) else { return false };
+        overlap.playing = Playing::Resumed;
+        d.playback.touch(d.now);
+        d.emit(Effect::ResumePlayback);
+        true
+    }
+
+    fn resume_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        let text = self.turn.words();
+        self.overlap?.resume_at(self.words_over_agent(d, &text), &d.agent.interruption, &d.timings)
+    }
+
+    /// Ends the overlap without a verdict once the agent has finished: what the caller says is their turn.
+    fn end_overlap(&mut self, d: &mut Dialogue) -> bool {
+        let ended = self.overlap.take_if(|_| d.playback.is_idle() && self.request.is_none());
+        if ended.is_some_and(|overlap| overlap.playing != Playing::Resumed) {
+            d.emit(Effect::ResumePlayback);
+        }
+        ended.is_some()
     }
 
     pub(super) fn voice_stopped(&mut self, d: &mut Dialogue, segment: u32) {
@@ -90,11 +124,15 @@ impl Cascade {
     pub(super) fn overlap_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let overlap = self.overlap?;
         let text = self.turn.words();
-        Some(overlap.verdict_at(self.words_over_agent(d, &text), &d.agent.interruption, &d.timings))
+        let verdict = overlap.verdict_at(self.words_over_agent(d, &text), &d.agent.interruption, &d.timings);
+        Some(self.resume_at(d).map_or(verdict, |resumes| resumes.min(verdict)))
     }
 
-    /// Evaluates an overlap. Voice counts while the audio is paused; text also counts after it was resumed, or if no voice was detected.
+    /// Evaluates an overlap. Voice counts until the verdict; text also counts after it, or if no voice was detected.
     pub(super) fn judge_overlap(&mut self, d: &mut Dialogue) -> bool {
+        if self.end_overlap(d) {
+            return true;
+        }
         if self.overlap.is_none() && !(self.has_turn(d) && self.is_busy(d) && self.may_be_interrupted(d)) {
             return false;
         }
@@ -115,7 +153,10 @@ impl Cascade {
             Verdict::Interrupt => {
                 let resumed = self.resumes_turn(d);
                 match self.resumable.take_if(|_| resumed) {
-                    Some(past) => self.reopen_turn(d, past),
+                    Some(past) => {
+                        self.pauses.cut();
+                        self.reopen_turn(d, past);
+                    }
                     None => {
                         d.decided(DecisionKind::Interruption);
                         self.stop_speaking(d);
@@ -124,10 +165,12 @@ impl Cascade {
             }
             Verdict::GoOn => {
                 d.decided(DecisionKind::FalseInterruption);
-                let stopped = self.overlap.take().and_then(|overlap| overlap.stopped);
-                self.defer_response_deadline(stopped.unwrap_or(d.now));
-                d.playback.touch(d.now);
-                d.emit(Effect::ResumePlayback);
+                let Some(overlap) = self.overlap.take() else { return false };
+                self.defer_response_deadline(overlap.stopped.unwrap_or(d.now));
+                if overlap.playing != Playing::Resumed {
+                    d.playback.touch(d.now);
+                    d.emit(Effect::ResumePlayback);
+                }
             }
         }
         true

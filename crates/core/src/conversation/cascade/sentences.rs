@@ -1,6 +1,7 @@
 //! Splits the model's stream into sentences for the TTS: the first clause early, then whole sentences.
 
-use crate::language::Language;
+use super::markdown::{Speech, is_open, plain};
+use crate::language::{KeyNames, Language};
 
 /// The minimum length in characters at which a comma may end the first sentence.
 const FIRST_CLAUSE_MIN: usize = 12;
@@ -23,74 +24,120 @@ const CLOSERS: &[char] =
 /// A stream being split. The result does not depend on how the stream was divided into deltas.
 pub(super) struct SentenceSplitter {
     language: &'static Language,
+    speech: Speech,
     pending: String,
+    /// Whether a sentence was returned.
     begun: bool,
+    /// Whether nothing stands before the pending text.
+    at_start: bool,
+    /// Up to where the pending text does not end, in bytes, because markup is open.
+    held: usize,
 }
 
 impl SentenceSplitter {
-    pub(super) fn new(language: &'static Language) -> Self {
-        Self { language, pending: String::new(), begun: false }
+    /// Creates one for a text in the language of this tag.
+    pub(super) fn new(tag: &str) -> Self {
+        let language = Language::of(tag);
+        let speech = Speech { spaced: language.spaced, keys: KeyNames::of(tag) };
+        Self { language, speech, pending: String::new(), begun: false, at_start: true, held: 0 }
     }
 
     /// Adds text and returns the sentences that are ready. A sentence is ready when the next one has begun.
     pub(super) fn push(&mut self, delta: &str) -> Vec<String> {
         self.pending.push_str(delta);
         let mut ready = Vec::new();
-        while let Some(end) = cut(&self.pending, !self.begun, self.language) {
+        while let Some(end) = self.cut() {
             let rest = self.pending.split_off(end);
-            let sentence = clean(&std::mem::replace(&mut self.pending, rest));
-            self.begun |= sentence.is_some();
-            ready.extend(sentence);
+            let sentence = std::mem::replace(&mut self.pending, rest);
+            self.held = 0;
+            ready.extend(self.spoken(&sentence));
         }
         ready
     }
 
     /// Returns what is left at the end of the stream.
     pub(super) fn finish(&mut self) -> Option<String> {
-        clean(&std::mem::take(&mut self.pending))
+        let rest = std::mem::take(&mut self.pending);
+        self.spoken(&rest)
+    }
+
+    /// Returns a sentence as it is spoken.
+    fn spoken(&mut self, sentence: &str) -> Option<String> {
+        let spoken = plain(sentence, self.begins_line(sentence), self.speech);
+        self.at_start = false;
+        self.begun |= spoken.is_some();
+        spoken
+    }
+
+    /// Returns whether the first sentence of the pending text begins a line.
+    fn begins_line(&self, sentence: &str) -> bool {
+        self.at_start || sentence[..sentence.len() - sentence.trim_start().len()].contains('\n')
+    }
+
+    /// Returns where the first sentence of the pending text ends, in bytes; `None` while more text might change that. A sentence does not end
+    /// within markup, as long as it is not too long.
+    fn cut(&mut self) -> Option<usize> {
+        let (text, first) = (self.pending.as_str(), !self.begun);
+        let begins_line = self.begins_line(text);
+        let is_open = |end: usize| is_open(&text[..end], begins_line, self.speech);
+        let forced = if first { FIRST_PIECE_MAX } else { PIECE_MAX };
+        let mut last_space = None;
+        for (count, (at, c)) in text.char_indices().enumerate() {
+            if c.is_whitespace() {
+                last_space = Some(at);
+                if c == '\n' && has_words(&text[..at]) && has_more(&text[at..]) {
+                    return Some(at);
+                }
+                continue;
+            }
+            if count >= PIECE_MAX || (count >= forced && at >= self.held && !is_open(at)) {
+                return Some(last_space.filter(|at| has_words(&text[..*at])).unwrap_or(at));
+            }
+            if at < self.held {
+                continue;
+            }
+            let Some(end) = end_at(text, at, c, count + 1, first, self.language) else {
+                self.held = if count >= forced { at + 1 } else { self.held };
+                continue;
+            };
+            if !has_more(&text[end..]) {
+                return None;
+            }
+            if is_open(end) {
+                self.held = at + 1;
+                continue;
+            }
+            if is_wide(c) || text[end..].starts_with(char::is_whitespace) {
+                return Some(end);
+            }
+        }
+        None
     }
 }
 
-/// Splits a complete text. Empty if it contains nothing to speak.
-pub(super) fn sentences_of(text: &str, language: &'static Language) -> Vec<String> {
-    let mut sentences = SentenceSplitter { begun: true, ..SentenceSplitter::new(language) };
+/// Splits a complete text in the language of this tag. Empty if it contains nothing to speak.
+pub(super) fn sentences_of(text: &str, tag: &str) -> Vec<String> {
+    let mut sentences = SentenceSplitter { begun: true, ..SentenceSplitter::new(tag) };
     let mut all = sentences.push(text);
     all.extend(sentences.finish());
     all
 }
 
-/// Returns where the first sentence of `text` ends, in bytes; `None` while more text might change that.
-fn cut(text: &str, first: bool, language: &Language) -> Option<usize> {
-    let forced = if first { FIRST_PIECE_MAX } else { PIECE_MAX };
-    let mut last_space = None;
-    for (count, (at, c)) in text.char_indices().enumerate() {
-        if c.is_whitespace() {
-            last_space = Some(at);
-            if c == '\n' && has_words(&text[..at]) && has_more(&text[at..]) {
-                return Some(at);
-            }
-            continue;
-        }
-        if count >= forced {
-            return Some(last_space.filter(|at| has_words(&text[..*at])).unwrap_or(at));
-        }
-        let end = at + c.len_utf8();
-        let (wide_sentence, wide_clause) = (WIDE_SENTENCE_ENDS.contains(&c), WIDE_CLAUSE_ENDS.contains(&c));
-        let sentence = (wide_sentence || (SENTENCE_ENDS.contains(&c) && !is_abbreviation(text, at, language)))
-            && (first || count + 1 >= SENTENCE_MIN);
-        let clause = first && (wide_clause || CLAUSE_ENDS.contains(&c)) && count + 1 >= FIRST_CLAUSE_MIN;
-        if !(sentence || clause) {
-            continue;
-        }
-        let end = end + text[end..].len() - text[end..].trim_start_matches(CLOSERS).len();
-        if !has_more(&text[end..]) {
-            return None;
-        }
-        if wide_sentence || wide_clause || text[end..].starts_with(char::is_whitespace) {
-            return Some(end);
-        }
+/// Returns where a sentence or clause ends whose last character `c` is at `at` and has this number.
+fn end_at(text: &str, at: usize, c: char, number: usize, first: bool, language: &Language) -> Option<usize> {
+    let ends = SENTENCE_ENDS.contains(&c) && !is_abbreviation(text, at, language);
+    let sentence = (WIDE_SENTENCE_ENDS.contains(&c) || ends) && (first || number >= SENTENCE_MIN);
+    let clause = WIDE_CLAUSE_ENDS.contains(&c) || CLAUSE_ENDS.contains(&c);
+    if !(sentence || (first && clause && number >= FIRST_CLAUSE_MIN)) {
+        return None;
     }
-    None
+    let end = at + c.len_utf8();
+    Some(end + text[end..].len() - text[end..].trim_start_matches(CLOSERS).len())
+}
+
+/// Returns whether no space follows the sentence or clause that ends in this character.
+fn is_wide(c: char) -> bool {
+    WIDE_SENTENCE_ENDS.contains(&c) || WIDE_CLAUSE_ENDS.contains(&c)
 }
 
 fn has_more(text: &str) -> bool {
@@ -115,106 +162,6 @@ fn is_abbreviation(text: &str, at: usize, language: &Language) -> bool {
     initial || (number && (starts_line || ordinal)) || language.abbreviations.contains(&word.to_lowercase().as_str())
 }
 
-/// Returns plain text for a TTS: no markdown, no emoji, single spaces. `None` if no word is left.
-fn clean(text: &str) -> Option<String> {
-    let mut plain = String::with_capacity(text.len());
-    for line in text.lines() {
-        let line = without_heading(line.trim_start());
-        let line = ["- ", "* ", "\u{2022} ", "> "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
-        plain.push_str(&without_links(line));
-        plain.push(' ');
-    }
-    let mut plain = without_emphasis(&plain);
-    plain.retain(|c| !matches!(c, '`' | '~') && !is_pictogram(c));
-    let words: Vec<&str> =
-        plain.split_whitespace().map(|word| word.trim_matches('_')).filter(|w| !w.is_empty()).collect();
-    let plain = words.join(" ");
-    has_words(&plain).then_some(plain)
-}
-
-/// Removes the marks of a heading from a line. A key such as `#1` is not one.
-fn without_heading(line: &str) -> &str {
-    let rest = line.trim_start_matches('#');
-    if line.len() - rest.len() <= 6 && (rest.is_empty() || rest.starts_with(' ')) { rest } else { line }
-}
-
-/// Removes the asterisks of emphasis as defined by CommonMark (section 6.2), and those whose counterpart is in another sentence. An asterisk on its
-/// own or next to a digit is a key or a sign.
-fn without_emphasis(text: &str) -> String {
-    let characters: Vec<char> = text.chars().collect();
-    let mut kept = vec![true; characters.len()];
-    let mut opener = None;
-    let mut at = 0;
-    while at < characters.len() {
-        let run = characters[at..].iter().take_while(|c| **c == '*').count();
-        if run == 0 {
-            at += 1;
-            continue;
-        }
-        let before = at.checked_sub(1).map_or(' ', |last| characters[last]);
-        let after = characters.get(at + run).copied().unwrap_or(' ');
-        if run > 1 {
-            kept[at..at + run].fill(before.is_whitespace() && after.is_whitespace());
-        } else if is_alone(before, after) {
-            // It is not a mark.
-        } else if let Some(opened) =
-            opener.filter(|opened| !before.is_whitespace() && !is_code(&characters[opened + 1..at]))
-        {
-            (kept[opened], kept[at], opener) = (false, false, None);
-        } else {
-            kept[at] = is_key(before, after);
-            // One next to a digit may also open emphasis.
-            opener = if after.is_whitespace() { opener } else { Some(at) };
-        }
-        at += run;
-    }
-    characters.into_iter().zip(kept).filter_map(|(c, kept)| kept.then_some(c)).collect()
-}
-
-/// Returns whether an asterisk between these characters stands alone: between blanks, at the end of a sentence, in quotation marks or brackets.
-fn is_alone(before: char, after: char) -> bool {
-    let encloses = |c: char| {
-        matches!(c, '"' | '\'' | '(' | ')' | '[' | ']' | '„' | '“' | '”' | '«' | '»' | '‘' | '’' | '「' | '」')
-    };
-    let blank = before.is_whitespace() && (after.is_whitespace() || matches!(after, '.' | ',' | ';' | ':' | '!' | '?'));
-    blank || (encloses(before) && encloses(after))
-}
-
-/// Returns whether an asterisk between these characters is a key: next to a digit or another key.
-fn is_key(before: char, after: char) -> bool {
-    let key = |c: char| c.is_ascii_digit() || c == '#';
-    key(before) || key(after)
-}
-
-/// Returns whether the text between two asterisks is a phone code.
-fn is_code(between: &[char]) -> bool {
-    between.iter().all(|c| c.is_ascii_digit() || *c == '#')
-}
-
-/// Replaces `[text](address)` by `text`.
-fn without_links(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some((before, label, after)) = next_link(rest) {
-        out.push_str(before);
-        out.push_str(label);
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-fn next_link(text: &str) -> Option<(&str, &str, &str)> {
-    let (head, tail) = text.split_once("](")?;
-    let (before, label) = head.rsplit_once('[')?;
-    let (_address, after) = tail.split_once(')')?;
-    Some((before, label, after))
-}
-
-fn is_pictogram(c: char) -> bool {
-    matches!(u32::from(c), 0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0xFE0F | 0x200D)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -226,31 +173,10 @@ mod tests {
     }
 
     fn cut_in(language: &str, text: &str) -> Vec<String> {
-        let mut sentences = SentenceSplitter::new(Language::of(language));
+        let mut sentences = SentenceSplitter::new(language);
         let mut all = sentences.push(text);
         all.extend(sentences.finish());
         all
-    }
-
-    #[test]
-    fn stars_that_are_keys_or_signs_stay_and_those_of_emphasis_go() {
-        for (written, plain) in [
-            ("That is **important**, and 2 * 3 is 6.", "That is important, and 2 * 3 is 6."),
-            ("Dial *67 first.", "Dial *67 first."),
-            ("Dial *67 or *69, then **wait**.", "Dial *67 or *69, then wait."),
-            ("Dial *#06# or *67*1.", "Dial *#06# or *67*1."),
-            ("Or press * to go back.", "Or press * to go back."),
-            ("Press \"*\" or (*), then *.", "Press \"*\" or (*), then *."),
-            ("It is *very* important, *really*.", "It is very important, really."),
-            ("That is ***very*** important.", "That is very important."),
-            ("**Note this and *that.", "Note this and that."),
-            ("It costs *20 euros* today.", "It costs 20 euros today."),
-            ("#1 is the sales team.", "#1 is the sales team."),
-            ("## Our hours", "Our hours"),
-            ("* One table", "One table"),
-        ] {
-            assert_eq!(clean(written).as_deref(), Some(plain));
-        }
     }
 
     #[test]
@@ -310,17 +236,40 @@ mod tests {
         let table = [
             ("**Great**, see [our page](https://example.org/a_b) \u{1f600}!", "Great, see our page !"),
             ("# Hours\n- `ten` to four", "Hours ten to four"),
+            ("# takes you back.", "pound takes you back."),
+            (
+                "Press 1 for sales now. # takes you back. * repeats.",
+                "Press 1 for sales now. pound takes you back. star repeats.",
+            ),
+            ("**Note this. And this.** Then go.", "Note this. And this. Then go."),
         ];
         for (text, spoken) in table {
             assert_eq!(cut_all(text).join(" "), spoken);
         }
     }
 
+    #[test]
+    fn a_sentence_is_held_back_within_markup_up_to_the_longest_piece() {
+        let mut sentences = SentenceSplitter::new("en");
+        assert_eq!(sentences.push("**Please note this. We close at ten. "), Vec::<String>::new());
+        assert_eq!(sentences.push("Really.** Is that fine?"), ["Please note this. We close at ten. Really."]);
+        let mut sentences = SentenceSplitter::new("en");
+        assert_eq!(
+            sentences.push("Please dial *67 first. Then"),
+            ["Please dial star 6 7 first."],
+            "a key opens nothing"
+        );
+        let text = format!("**Please {}", "wait here. ".repeat(40));
+        let pieces = cut_all(&text);
+        assert!(pieces[0].chars().count() <= PIECE_MAX && pieces[0].starts_with("Please wait"), "{pieces:?}");
+        assert!(pieces.iter().all(|piece| !piece.contains("star") && !piece.contains('*')), "{pieces:?}");
+    }
+
     /// A delta that ends within `.?!.` once made the longest piece end before it.
     #[test]
     fn an_end_of_several_marks_is_awaited_at_the_longest_piece() {
         let text = format!("{} .?!. Next one.", "a".repeat(FIRST_PIECE_MAX - 3));
-        let mut sentences = SentenceSplitter::new(Language::of("en"));
+        let mut sentences = SentenceSplitter::new("en");
         let streamed: Vec<String> = text.chars().flat_map(|c| sentences.push(&c.to_string())).collect();
         assert_eq!(streamed, cut_all(&text)[..1]);
     }
@@ -333,8 +282,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn where_it_is_cut_does_not_depend_on_the_deltas(text in "[A-Za-z0-9 .,!?\n*:$]{0,300}", size in 1_usize..9) {
-            let mut sentences = SentenceSplitter::new(Language::of("en"));
+        fn where_it_is_cut_does_not_depend_on_the_deltas(text in "([A-Za-z0-9 .,!?\n:$]{0,12}[*#`|<>_()\\[\\]-]?){0,24}", size in 1_usize..9) {
+            let mut sentences = SentenceSplitter::new("en");
             let chars: Vec<char> = text.chars().collect();
             let mut streamed: Vec<String> =
                 chars.chunks(size).flat_map(|chunk| sentences.push(&chunk.iter().collect::<String>())).collect();

@@ -40,7 +40,7 @@ impl Cascade {
         let silence = if ends_by == TurnEndedBy::Keys {
             Duration::from_millis(d.agent.dtmf.digit_timeout_ms.into())
         } else {
-            self.judge(d, &words).silence_needed(&d.agent.turn_taking)
+            self.silence_needed(d, &self.judge(d, &words))
         };
         // A slow STT may still return text.
         let recognised = if self.turn.is_settled() { silence } else { silence.max(d.timings.stt) };
@@ -68,12 +68,19 @@ impl Cascade {
         judge(Spoken { language: d.language, text: words, is_final, asked: &d.last_said, pauses_ms })
     }
 
+    /// Returns the silence after which the turn is over: more for a caller whose turn was cut.
+    fn silence_needed(&self, d: &Dialogue, judgement: &Judgement) -> Duration {
+        let settings = &d.agent.turn_taking;
+        let max = Duration::from_millis(settings.max_silence_ms.into());
+        self.pauses.silence_needed(judgement.silence_needed(settings)).min(max)
+    }
+
     /// Returns a decision about the turn, with the evidence for it.
     fn decision(&self, d: &Dialogue, kind: DecisionKind) -> Decision {
         let judgement = self.judge(d, &self.turn.words());
         Decision {
             silence: self.turn.ended().map(|ended| d.now.since(ended)),
-            silence_needed: Some(judgement.silence_needed(&d.agent.turn_taking)),
+            silence_needed: Some(self.silence_needed(d, &judgement)),
             probability: Some(judgement.probability),
             evidence: judgement.found,
             ..Decision::new(d.now, kind)
@@ -131,6 +138,7 @@ impl Cascade {
         }
         self.unclear = 0;
         self.turn_taken = Some(d.now);
+        self.pauses.turn_taken();
         // A machine gets no response.
         if !d.phase.is_voicemail() {
             self.respond(d, &said);

@@ -3,7 +3,7 @@
 /// The log odds of an end without any evidence.
 pub(super) const BIAS: f32 = 0.68;
 
-/// What each kind of evidence adds to the log odds, in the order of `Evidence::ALL`.
+/// Log odds that each kind of evidence adds, in the order of `Evidence::ALL`.
 pub(super) const WEIGHTS: [f32; 20] = [
     -0.59, // no_words
     -0.40, // not_final

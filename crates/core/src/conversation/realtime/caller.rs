@@ -2,7 +2,7 @@
 
 use super::responses::output;
 use super::sessions::SessionState;
-use super::waits::APART;
+use super::waits::SAME_SPEECH_WINDOW;
 use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
@@ -50,7 +50,7 @@ impl Realtime {
         }
     }
 
-    /// Notes that the caller stopped speaking at `ended`, if the model may have missed the speech: it hears no one and is about to say nothing.
+    /// Notes that the caller stopped speaking at `ended`, if the model may have missed the speech: it reports no speech and has no response pending.
     fn note_missed(&mut self, d: &Dialogue, ended: Timestamp) {
         let nobody_talks = self.caller.speaking.is_none() && d.playback.is_idle() && !self.is_responding();
         let waits = self.response_deadline.is_some() || self.tools.is_running() || d.phase.is_closing();
@@ -69,7 +69,8 @@ impl Realtime {
         self.caller.missed = None;
         d.caller_active();
         // Earlier noise that the model did not take for a turn is not the beginning of this one.
-        let before = self.caller.ended.is_some_and(|ended| ended + APART < d.now) && !self.caller.is_voiced;
+        let before =
+            self.caller.ended.is_some_and(|ended| ended + SAME_SPEECH_WINDOW < d.now) && !self.caller.is_voiced;
         if before && self.session != SessionState::CatchingUp {
             self.caller.turn_began = None;
         }
@@ -85,7 +86,7 @@ impl Realtime {
         d.silence.caller_active(d.now);
         self.tools.rounds = 0;
         // Our own VAD may not have heard this turn.
-        let speech_ended = self.caller.ended.filter(|ended| *ended + APART >= since).unwrap_or(d.now);
+        let speech_ended = self.caller.ended.filter(|ended| *ended + SAME_SPEECH_WINDOW >= since).unwrap_or(d.now);
         let caught_up = self.session == SessionState::CatchingUp;
         if caught_up {
             self.set_session(d, SessionState::Ready);

@@ -1,4 +1,4 @@
-//! Items of the model's speech, and the fillers of the TTS.
+//! Items of the model's speech, and the fillers of the MIN_TTS_TIME.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use crate::conversation::effect::Effect;
 use crate::conversation::playback::Kind;
 
 /// The longest silence before a filler.
-const SILENCE: Duration = Duration::from_millis(2_900);
-/// The minimum time for the TTS, and the time for it after a failure.
-const TTS: Duration = Duration::from_millis(500);
+const MAX_SILENCE: Duration = Duration::from_millis(2_900);
+/// The minimum time for the MIN_TTS_TIME, and the time for it after a failure.
+const MIN_TTS_TIME: Duration = Duration::from_millis(500);
 const FAILED_TTS: Duration = Duration::from_millis(200);
 
 impl Realtime {
@@ -67,10 +67,10 @@ impl Realtime {
         }
     }
 
-    /// Says something by TTS in place of the model. A tone replaces an empty text.
+    /// Says something by MIN_TTS_TIME in place of the model. A tone replaces an empty text.
     pub(super) fn speak_filler(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
-        let left = (d.silence.anybody() + SILENCE).since(d.now);
-        let deadline = d.playback.queued() + if self.tts_failed { FAILED_TTS } else { left.max(TTS) };
+        let left = (d.silence.anybody() + MAX_SILENCE).since(d.now);
+        let deadline = d.playback.queued() + if self.tts_failed { FAILED_TTS } else { left.max(MIN_TTS_TIME) };
         d.speak_within(kind, text, deadline);
     }
 }

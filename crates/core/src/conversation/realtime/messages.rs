@@ -72,14 +72,14 @@ pub enum RealtimeInput {
         response: String,
         /// The tool call.
         call: ToolCall,
-        /// What to say while it runs, unless the model has said something itself.
+        /// Text to say while it runs, unless the model has said something itself.
         filler: Option<String>,
     },
     /// A response is over.
     ResponseDone {
         /// The response.
         response: String,
-        /// What went wrong, in the provider's own message.
+        /// The provider's error message.
         failed: Option<String>,
         /// How long the provider asks to wait before the next request, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,7 +113,7 @@ pub enum RealtimeCommand {
     Respond {
         /// Number of the request; increases within a conversation.
         request: u32,
-        /// What to say.
+        /// Instructions for the response.
         instructions: Instructions,
     },
     /// Stop the response that is under way.

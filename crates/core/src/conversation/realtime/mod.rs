@@ -44,7 +44,7 @@ const STILL_THERE: &str =
 /// Added to the instructions when the maximum duration is reached.
 const TIME_IS_UP: &str = "The time for this call is over. Say so, with an apology and goodbye, in one short sentence.";
 /// How long to wait for a goodbye to continue, or for a message to start.
-const UNHEARD: Duration = Duration::from_secs(5);
+const SPEECH_START_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait after a filler that covers the wait for a goodbye; then a short goodbye replaces it.
 const GOODBYE_AFTER_FILLER: Duration = Duration::from_millis(2_400);
 
@@ -52,7 +52,7 @@ const GOODBYE_AFTER_FILLER: Duration = Duration::from_millis(2_400);
 pub(super) struct Realtime {
     session: SessionState,
     understanding: Understanding,
-    /// What the caller has said since then is not known to any session.
+    /// No session has heard the caller since then.
     unheard_since: Timestamp,
     /// Text for the next session, before anything else.
     queued_context: Vec<String>,
@@ -68,7 +68,7 @@ pub(super) struct Realtime {
     /// The number of failed responses in a row.
     failures: u32,
     tools: Tools,
-    /// What to say while tools run.
+    /// Text to say while tools run.
     filler: Option<String>,
     /// Whether a tool called in a lost session has returned, and the model has not spoken since.
     late_result: bool,
@@ -151,7 +151,7 @@ impl Realtime {
         self.requests.clear();
     }
 
-    /// Apologises by TTS and ends the call. A filler that is playing is heard to its end first.
+    /// Apologises by TTS and ends the call. A filler that is playing finishes first.
     fn give_up(&mut self, d: &mut Dialogue, failure: Failure) {
         if let Some(closing) = d.phase.closing() {
             let reason = closing.reason.clone();
@@ -320,7 +320,7 @@ impl Strategy for Realtime {
         all.into_iter().flatten().min()
     }
 
-    fn is_calm(&self, _: &Dialogue) -> bool {
+    fn is_idle(&self, _: &Dialogue) -> bool {
         let waits = self.is_responding() || self.response_deadline.is_some() || self.tools.is_running();
         !waits && !self.session.is_lost() && self.caller.speaking.is_none()
     }
@@ -354,7 +354,7 @@ impl Strategy for Realtime {
         Some(match (self.lacks_goodbye(d), awaited) {
             (true, _) if filled => GOODBYE_AFTER_FILLER,
             (true, _) => d.timings.filler,
-            (false, true) => UNHEARD,
+            (false, true) => SPEECH_START_TIMEOUT,
             (false, false) => d.timings.goodbye_tail,
         })
     }

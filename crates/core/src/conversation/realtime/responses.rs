@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::waits::{RESPONSE, too_late};
+use super::waits::{RESPONSE_TIMEOUT, too_late};
 use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
@@ -24,7 +24,7 @@ const TRIES: u32 = 3;
 const BUSY_TRIES: u32 = 3;
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long to wait for the end of a response that was stopped.
-const STOPPED: Duration = Duration::from_secs(3);
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// The result of `end_call` if another tool failed.
 const TOOL_FAILED: &str = "The call continues, because another tool failed. Tell the caller.";
 /// Added to the instructions when the call ends without a goodbye.
@@ -207,7 +207,7 @@ impl Realtime {
     }
 
     pub(super) fn cancel_timeout_at(&self) -> Option<Timestamp> {
-        self.response.as_ref()?.stopped_at.map(|at| at + STOPPED)
+        self.response.as_ref()?.stopped_at.map(|at| at + STOP_TIMEOUT)
     }
 
     /// Stops waiting for the end of a cancelled response, which some servers do not report.
@@ -222,7 +222,7 @@ impl Realtime {
     /// Returns when the requested response is no longer expected to begin.
     pub(super) fn request_timeout_at(&self) -> Option<Timestamp> {
         let requested = self.requested.as_ref().filter(|_| !self.session.is_lost() && self.response.is_none())?;
-        Some(requested.requested_at? + if requested.unwanted { STOPPED } else { RESPONSE })
+        Some(requested.requested_at? + if requested.unwanted { STOP_TIMEOUT } else { RESPONSE_TIMEOUT })
     }
 
     pub(super) fn time_out_request(&mut self, d: &mut Dialogue) -> bool {

@@ -14,9 +14,9 @@ use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tools::Returned;
 
 /// How much audio from before our own VAD noticed the caller is replayed.
-const LEAD: Duration = Duration::from_millis(200);
+const REPLAY_LEAD: Duration = Duration::from_millis(200);
 /// Speech that ended longer ago and was not heard by the model is ignored.
-const RECENT: Duration = Duration::from_secs(5);
+const RECENT_SPEECH: Duration = Duration::from_secs(5);
 /// How many turns of the caller may go without a response before the session is replaced.
 const UNDERSTANDS_NOTHING: u32 = 1;
 /// The placeholder for the result of a tool that is still running.
@@ -80,7 +80,7 @@ impl Realtime {
         }
         let unheard = self.unheard(d);
         let hears_first = unheard.is_some();
-        self.unheard_since = unheard.map_or(d.now, |at| (at - LEAD).max(d.began));
+        self.unheard_since = unheard.map_or(d.now, |at| (at - REPLAY_LEAD).max(d.began));
         self.set_session(d, SessionState::Lost { hears_first });
         (self.caller.speaking, self.caller.missed) = (None, None);
         if let Some(response) = self.response.take() {
@@ -102,7 +102,7 @@ impl Realtime {
         let waits = self.response_deadline.is_some() || responding || self.caller.speaking.is_some();
         let queued_context = d.transcript.disown(d.now).filter(|_| waits);
         let speaks = self.caller.is_voiced;
-        let recent = |ended: &Timestamp| d.now.since(*ended) < RECENT;
+        let recent = |ended: &Timestamp| d.now.since(*ended) < RECENT_SPEECH;
         let spoke = self.caller.ended.filter(recent).filter(|_| !speaks);
         let began = self.caller.turn_began.filter(|began| speaks || spoke.is_some_and(|ended| ended >= *began));
         let began = began.filter(|_| self.listens_to_caller(d));

@@ -14,16 +14,16 @@ use crate::conversation::response_deadline::ResponseDeadline;
 /// A model that responds on its own has begun by then; otherwise a response is requested.
 const PROMPT_AFTER: Duration = Duration::from_secs(1);
 /// How long the model may take to respond, once nothing else is awaited.
-pub(super) const RESPONSE: Duration = Duration::from_secs(8);
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
 /// The time between two fillers.
-const AGAIN: Duration = Duration::from_millis(2_400);
+const FILLER_INTERVAL: Duration = Duration::from_millis(2_400);
 /// How long the model may hear a caller speak after our own VAD no longer does, and if it never did.
-const OVERDUE: Duration = Duration::from_millis(2_700);
-const UNHEARD: Duration = Duration::from_secs(8);
+const SPEECH_END_TIMEOUT: Duration = Duration::from_millis(2_700);
+const UNHEARD_SPEECH_TIMEOUT: Duration = Duration::from_secs(8);
 /// Speech that our own VAD hears at most this long before the model does is the same speech.
-pub(super) const APART: Duration = Duration::from_secs(1);
+pub(super) const SAME_SPEECH_WINDOW: Duration = Duration::from_secs(1);
 /// How long audio may stall in the middle of a sentence.
-const STUCK: Duration = Duration::from_secs(8);
+const STALLED_AUDIO_TIMEOUT: Duration = Duration::from_secs(8);
 
 impl Realtime {
     /// Returns when a turn that the model does not end, or has not noticed at all, is over anyway.
@@ -32,11 +32,13 @@ impl Realtime {
             return None;
         }
         let longest = Duration::from_millis(d.agent.turn_taking.max_silence_ms.into());
-        let Some(since) = self.caller.speaking else { return Some(self.caller.missed? + OVERDUE.max(longest)) };
-        let heard = self.caller.ended.filter(|ended| *ended + APART >= since);
+        let Some(since) = self.caller.speaking else {
+            return Some(self.caller.missed? + SPEECH_END_TIMEOUT.max(longest));
+        };
+        let heard = self.caller.ended.filter(|ended| *ended + SAME_SPEECH_WINDOW >= since);
         Some(match heard {
-            Some(ended) => ended.max(since) + OVERDUE.max(longest),
-            None => since + UNHEARD.max(longest),
+            Some(ended) => ended.max(since) + SPEECH_END_TIMEOUT.max(longest),
+            None => since + UNHEARD_SPEECH_TIMEOUT.max(longest),
         })
     }
 
@@ -101,7 +103,7 @@ impl Realtime {
 
     pub(super) fn filler_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let deadline = self.waited_for(d)?;
-        let wait = if deadline.fillers == 0 { d.timings.filler } else { AGAIN };
+        let wait = if deadline.fillers == 0 { d.timings.filler } else { FILLER_INTERVAL };
         let silent_since = deadline.since.max(d.silence.anybody());
         Some(deadline.filled_at.map_or(silent_since, |at| at.max(silent_since)) + wait)
     }
@@ -131,7 +133,7 @@ impl Realtime {
             || over;
         let deadline =
             self.response_deadline.as_ref().filter(|deadline| !elsewhere && deadline.first_audio.is_none())?;
-        Some(deadline.provider_since.unwrap_or(deadline.since) + RESPONSE)
+        Some(deadline.provider_since.unwrap_or(deadline.since) + RESPONSE_TIMEOUT)
     }
 
     pub(super) fn time_out_response(&mut self, d: &mut Dialogue) -> bool {
@@ -144,7 +146,7 @@ impl Realtime {
 
     pub(super) fn audio_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let stuck = !d.playback.is_idle() && d.playback.is_starved() && !d.dtmf_sending && !self.session.is_lost();
-        d.playback.progress().filter(|_| stuck && !d.phase.is_closing()).map(|at| at + STUCK)
+        d.playback.progress().filter(|_| stuck && !d.phase.is_closing()).map(|at| at + STALLED_AUDIO_TIMEOUT)
     }
 
     /// Gives up a sentence whose audio does not continue. A filler is skipped.

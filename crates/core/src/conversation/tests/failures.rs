@@ -160,7 +160,7 @@ fn a_sentence_that_fails_is_missed_when_its_turn_comes() {
 
     let mut talk = asked();
     fails(&mut talk, FailureCode::Pipeline);
-    talk.until(3_000).caller_says("No, wait, stop that please.", 1_000).until(5_500);
+    talk.until(3_000).caller_says("No, wait, stop that please.", 1_000).until(5_900);
     assert_eq!((talk.asks().len(), talk.spoken().len()), (2, 2), "what nobody wants to hear is not missed");
 }
 

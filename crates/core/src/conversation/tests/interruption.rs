@@ -48,7 +48,7 @@ fn voice_alone_cuts_the_agent_off_when_it_lasts() {
 fn a_backchannel_only_holds_the_agent() {
     let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
     talk.until(4_000).caller_says("Mm-hmm.", 300).until(9_000);
-    assert_eq!((pauses(&talk), resumes(&talk)), (vec![4_064], vec![4_600]));
+    assert_eq!((pauses(&talk), resumes(&talk)), (vec![4_064], vec![4_580]));
     assert!(clears(&talk).is_empty());
     assert_eq!(talk.asks().len(), 1, "it needs no response");
     assert_eq!(talk.history(), [user("Is there a table?"), assistant(ANSWER)]);
@@ -59,7 +59,7 @@ fn noise_only_holds_the_agent_even_if_the_recogniser_says_nothing() {
     let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
     talk.until(4_000).caller_starts().until(4_100);
     talk.until(4_300).tell(Input::SpeechStopped { segment: 1 }).until(9_000);
-    assert_eq!((pauses(&talk), resumes(&talk)), (vec![4_064], vec![5_300]));
+    assert_eq!((pauses(&talk), resumes(&talk)), (vec![4_064], vec![4_460]));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn words_that_come_after_the_agent_went_on_still_cut_it_off() {
     let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
     talk.until(4_000).caller_starts().until(4_300);
     talk.until(4_500).tell(Input::SpeechStopped { segment: 1 }).until(5_600);
-    assert_eq!(resumes(&talk), [5_500]);
+    assert_eq!(resumes(&talk), [4_660]);
     talk.tell(Input::from(CascadeInput::TranscriptFinal { segment: 1, text: "Not tonight.".to_owned() }));
     assert_eq!(clears(&talk), [5_600]);
 }
@@ -94,7 +94,7 @@ fn a_word_with_which_the_caller_goes_on_cuts_the_agent_off_where_it_later_would_
     let said = |at| {
         let mut talk = Talk::with(&quiet_agent());
         talk.until(1_000).caller_says("I want a table.", 500).until(2_000).model_says(ANSWER);
-        talk.until(at).caller_says("Tonight.", 300).until(at + 1_500);
+        talk.until(at).caller_says("Tonight.", 300).until(at + 2_500);
         talk
     };
     let talk = said(2_500);
@@ -114,7 +114,7 @@ fn a_turn_that_was_cut_is_one_turn_all_the_same() {
         talk.tell(Input::from(CascadeInput::TranscriptFinal { segment, text: text.to_owned() }));
     }
     assert_eq!(clears(&talk), [3_000]);
-    talk.until(4_000).model_says("Friday it is.").until(9_000);
+    talk.until(5_000).model_says("Friday it is.").until(9_000);
     assert_eq!(
         talk.transcript(),
         [
@@ -153,7 +153,7 @@ fn a_turn_that_noise_reopened_keeps_its_words_and_holds_up_no_others() {
     assert!(ENGLISH.phrases.unclear.contains(&unclear.as_str()), "{unclear}");
     assert_eq!(talk.transcript(), [&WITHDRAWN[..], &[(Speaker::Agent, &unclear, false)]].concat());
     assert_eq!(talk.conversation.turns(), 1, "it was answered");
-    talk.caller_says("A table for the evening of Friday.", 900).until(10_800).model_says("Friday it is.").until(13_000);
+    talk.caller_says("A table for the evening of Friday.", 900).until(11_500).model_says("Friday it is.").until(13_000);
     let history = [
         user("A table for the evening."),
         assistant("We have a\u{2026}"),
@@ -207,7 +207,7 @@ fn a_second_of_backchannel_or_noise_is_no_interruption() {
         let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
         talk.until(4_000).caller_starts().until(4_650).caller_stops(words).until(9_000);
         assert!(clears(&talk).is_empty(), "{words}");
-        assert_eq!((resumes(&talk), talk.asks().len()), (vec![4_950], 1), "{words}");
+        assert_eq!((resumes(&talk), talk.asks().len()), (vec![4_930], 1), "{words}");
     }
 }
 
@@ -216,7 +216,7 @@ fn a_short_word_in_the_middle_of_a_sentence_is_remembered_and_not_answered() {
     let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
     talk.until(4_000).caller_says("Marble.", 550).until(9_000);
     assert!(clears(&talk).is_empty());
-    assert_eq!((resumes(&talk), talk.asks().len()), (vec![4_850], 1));
+    assert_eq!((resumes(&talk), talk.asks().len()), (vec![4_830], 1));
     assert_eq!(talk.history(), [user("Is there a table? Marble."), assistant(ANSWER)]);
 }
 

@@ -22,6 +22,7 @@ mod greeting;
 mod interleaving;
 mod interruption;
 mod language;
+mod overlap;
 mod promises;
 mod random;
 mod response_deadline;

@@ -38,7 +38,7 @@ impl Strategy for Restless {
     fn next_deadline(&self, _: &Dialogue) -> Option<Timestamp> {
         None
     }
-    fn is_calm(&self, _: &Dialogue) -> bool {
+    fn is_idle(&self, _: &Dialogue) -> bool {
         false
     }
     fn may_say(&self, _: &Dialogue) -> bool {

@@ -237,3 +237,28 @@ fn words_over_the_agent_are_answered_after_a_pause_behind_its_own() {
     let asked_at = talk.asks()[0].0;
     assert!(asked_at >= greeting + u64::from(agent.turn_taking.min_silence_ms), "{asked_at} after {greeting}");
 }
+
+#[test]
+fn a_caller_whose_turn_was_cut_gets_twice_the_silence_until_their_turns_are_clean_again() {
+    let needed = |cut: bool| {
+        let mut talk = Talk::with(&quiet_agent());
+        talk.until(1_000).caller_says("I want a table.", 500).until(2_100);
+        if cut {
+            talk.caller_says("For two.", 400).until(5_000);
+        }
+        let mut silences = vec![talk.asks()[0].0 - 1_500];
+        talk.until(5_000).model_says("Fine.");
+        for second in [10, 20, 30, 40, 50] {
+            let asks = talk.asks().len();
+            talk.until(second * 1_000).caller_says("I want a table.", 500).until(second * 1_000 + 4_000);
+            assert_eq!(talk.asks().len(), asks + 1);
+            silences.push(talk.asks()[asks].0 - second * 1_000 - 500);
+            talk.model_says("Fine.");
+        }
+        silences
+    };
+    let (usual, patient) = (needed(false), needed(true));
+    assert!(usual[1..].iter().all(|silence| *silence == usual[1]), "{usual:?}");
+    assert!(patient[1] + 20 >= 2 * usual[1] && patient[1] <= 2_000, "{usual:?} {patient:?}");
+    assert!(patient[1..].is_sorted_by(|before, after| before >= after) && patient[5] < patient[1], "{patient:?}");
+}

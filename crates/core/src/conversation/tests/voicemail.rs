@@ -114,8 +114,13 @@ fn a_beep_after_the_verdict_counts_whatever_was_said_before() {
     assert_eq!((last_spoken(&talk), talk.times(ignored).len()), ((9_000, MESSAGE), 0));
 }
 
-/// Returns a conversation in which the caller was answered `turns` times and then says what a machine says.
+/// Returns a conversation in which the caller was answered `turns` times and at 14 s says what a machine says.
 fn answered(turns: u64, human: bool, by: MachineEvidence) -> Talk {
+    answered_until(turns, human, 14_000, by)
+}
+
+/// Returns the same, with another time at which the caller begins to say that.
+fn answered_until(turns: u64, human: bool, begins: u64, by: MachineEvidence) -> Talk {
     let mut agent = caller_of_machines();
     agent.answering_machine.on_machine = OnMachine::Hangup;
     let mut talk = Talk::with(&agent);
@@ -128,13 +133,21 @@ fn answered(turns: u64, human: bool, by: MachineEvidence) -> Talk {
             .until(4_000 + turn * 4_000)
             .model_says("Good.");
     }
-    talk.until(14_000).caller_says("She is out, leave a message.", 1_000);
+    talk.until(begins).caller_says("She is out, leave a message.", 1_000);
     talk.tell(Input::MachineDetected { beep: false, by });
     talk
 }
 
 #[test]
-fn what_a_recording_says_counts_after_the_agent_has_spoken_into_its_pause() {
+fn a_greeting_that_continues_behind_the_response_is_a_recording_and_a_caller_who_has_listened_is_a_person() {
+    for (begins, is_machine) in [(4_500, true), (5_900, true), (6_500, false), (30_000, false)] {
+        let talk = answered_until(1, false, begins, MachineEvidence::Recording);
+        assert_eq!(talk.end().is_some(), is_machine, "{begins}");
+    }
+}
+
+#[test]
+fn what_a_recording_says_does_not_end_a_conversation() {
     use MachineEvidence::{Recording, Words};
     let table = [
         (0, false, Words, true),
@@ -142,7 +155,7 @@ fn what_a_recording_says_counts_after_the_agent_has_spoken_into_its_pause() {
         (0, true, Words, false),
         (0, false, Recording, true),
         (0, true, Recording, true),
-        (1, false, Recording, true),
+        (1, false, Recording, false),
         (1, true, Recording, false),
         (2, false, Recording, false),
     ];
@@ -155,7 +168,7 @@ fn what_a_recording_says_counts_after_the_agent_has_spoken_into_its_pause() {
 
 #[test]
 fn a_carrier_that_takes_its_word_back_no_longer_speaks_for_a_person() {
-    let mut talk = answered(1, true, MachineEvidence::Carrier);
-    talk.until(15_000).tell(Input::MachineDetected { beep: false, by: MachineEvidence::Recording });
+    let mut talk = answered_until(1, true, 4_500, MachineEvidence::Carrier);
+    talk.tell(Input::MachineDetected { beep: false, by: MachineEvidence::Recording });
     assert_eq!(talk.end().map(|(_, reason)| reason), Some(&End::VoicemailHungUp));
 }

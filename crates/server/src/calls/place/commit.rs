@@ -11,20 +11,20 @@ use switchhook_core::id::{AgentId, TenantId};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_runtime::clock::Clock;
 
-use super::plan::Plan;
+use super::plan::ResolvedCall;
 use super::{Idempotency, PlaceError, Placed, PlacedResponse, Respond, replayed};
-use crate::calls::admission::Admission;
+use crate::calls::quota::Admission;
 use crate::config::Config;
 use crate::store::agents::pruning;
-use crate::store::batch::BatchJob;
 use crate::store::calls::{self, CallRow};
 use crate::store::dial_policy::{self, DialHistory};
+use crate::store::group_commit::BatchJob;
 use crate::store::idempotency::{self, Stored};
 use crate::store::{Store, Tx};
 
 /// One call to place.
 pub(super) struct Placement {
-    pub(super) plan: Plan,
+    pub(super) plan: ResolvedCall,
     pub(super) idempotency: Option<Idempotency>,
     pub(super) respond: Respond,
 }
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    async fn commit(test: &TestStore, tenant: TenantId, plan: Plan) -> Result<Placed, PlaceError> {
+    async fn commit(test: &TestStore, tenant: TenantId, plan: ResolvedCall) -> Result<Placed, PlaceError> {
         let config = Arc::new(Config::for_tests(test.folder.path()));
         let job = CommitPlacements::new(test.store.clone(), Clock::system(), config);
         let respond = |_| Ok(PlacedResponse { status: 201, location: String::new(), body: Vec::new() });

@@ -28,7 +28,7 @@ const MAX_SCHEDULE: Duration = Duration::from_secs(90 * 24 * 3600);
 
 /// A call to place, with the resources that its request names.
 #[derive(Clone)]
-pub(super) struct Plan {
+pub(super) struct ResolvedCall {
     /// The random part of the call's id, on which its version depends.
     random: [u8; 10],
     agent: AgentId,
@@ -87,7 +87,7 @@ impl CallRoute {
     }
 }
 
-impl Plan {
+impl ResolvedCall {
     /// Returns the agent and its version.
     pub(super) fn agent(&self) -> (AgentId, i64) {
         (self.agent, self.agent_version)
@@ -148,7 +148,7 @@ pub(super) async fn find(
     tenant: TenantId,
     request: &PlaceCall,
     now: Timestamp,
-) -> Result<Plan, PlaceError> {
+) -> Result<ResolvedCall, PlaceError> {
     let numbering = numbering_plan(&request.to);
     let mut conn = store.read().await?;
     let random = clock::random();
@@ -168,7 +168,7 @@ pub(super) async fn find(
     if request.schedule_at.is_some_and(|at| at > now + MAX_SCHEDULE) {
         return Err(PlaceError::field("schedule_at", "must be at most 90 days from now"));
     }
-    Ok(Plan {
+    Ok(ResolvedCall {
         random,
         agent: request.agent,
         agent_version: agent.version,

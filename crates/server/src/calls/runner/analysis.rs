@@ -8,12 +8,12 @@ use switchhook_core::event::{NO_CONVERSATION, NO_SUMMARY};
 use switchhook_providers::Usage;
 use switchhook_providers::json_schema::Schema;
 
-use crate::calls::setup::CallPlan;
+use crate::calls::setup::CallSetup;
 use crate::store::calls::{AnalysisResult, AnalysisStatus, TranscriptEntry};
 use crate::talk::Report;
 
 /// The model's timeout.
-const TIMEOUT: Duration = Duration::from_secs(8);
+const ANALYSIS_TIMEOUT: Duration = Duration::from_secs(8);
 /// How much of one utterance is quoted in a summary that no model wrote, in characters.
 const QUOTED: usize = 200;
 
@@ -41,7 +41,7 @@ impl Analysis {
 }
 
 /// Requests an analysis from the agent's model; if that fails, quotes the caller as the summary.
-pub(super) async fn analyse(report: &Report, plan: &CallPlan) -> Analysis {
+pub(super) async fn analyse(report: &Report, plan: &CallSetup) -> Analysis {
     let analysis = &plan.talk.agent.analysis;
     if report.history.iter().all(|message| message.role == Role::System) {
         return Analysis::skipped(NO_CONVERSATION);
@@ -54,7 +54,7 @@ pub(super) async fn analyse(report: &Report, plan: &CallPlan) -> Analysis {
         let summary = if analysis.summary { extract(&report.history) } else { NO_SUMMARY.to_owned() };
         return Analysis::skipped(summary);
     }
-    let (found, usage) = plan.pipeline.analyse(&report.history, plan.outcome.as_ref(), TIMEOUT).await;
+    let (found, usage) = plan.pipeline.analyse(&report.history, plan.outcome.as_ref(), ANALYSIS_TIMEOUT).await;
     let (written, outcome, mut result) = match found {
         Ok((written, outcome)) => {
             (Some(written), Some(outcome), AnalysisResult { status: AnalysisStatus::Completed, error: None })

@@ -16,7 +16,7 @@ use crate::store::calls::commands::{self, CallCommand, WaitingCommand};
 use crate::talk::{self, CarrierRequest};
 
 /// How long recovery waits for the carrier events that reached other nodes.
-const REPORTS: Duration = Duration::from_secs(3);
+const CARRIER_EVENTS_WAIT: Duration = Duration::from_secs(3);
 
 /// Commands on their way from the database.
 #[derive(Default)]
@@ -85,19 +85,26 @@ impl Runner {
 
     /// Returns whether the carrier reported, while no node owned the call, that the caller was transferred.
     pub(super) async fn was_bridged(&self) -> bool {
-        let looked = tokio::time::timeout(REPORTS, self.looking_for_commands()).await;
+        let looked = tokio::time::timeout(CARRIER_EVENTS_WAIT, self.looking_for_commands()).await;
         let Ok(Ok(FetchedCommands { waiting, .. })) = looked else { return false };
-        waiting.iter().any(|waiting| match &waiting.command {
-            CallCommand::CarrierEvent { event } => {
-                matches!(event, CarrierEvent::Bridged | CarrierEvent::TransferEnded { bridged: true, .. })
-            }
+        let events: Vec<_> = waiting.iter().filter_map(|waiting| waiting.command.carrier_event()).collect();
+        let has_ended = |leg: &String| {
+            events
+                .iter()
+                .any(|event| matches!(event, CarrierEvent::OtherLegEnded { carrier_call_id } if carrier_call_id == leg))
+        };
+        events.iter().any(|event| match event {
+            CarrierEvent::Bridged
+            | CarrierEvent::OtherLegBridged { .. }
+            | CarrierEvent::TransferEnded { bridged: true, .. } => true,
+            CarrierEvent::OtherLegAnswered { carrier_call_id } => !has_ended(carrier_call_id),
             _ => false,
         })
     }
 
     /// Applies the carrier events that came while nobody owned the call.
     pub(super) async fn apply_pending_commands(&mut self) -> Result<(), Stopped> {
-        let looked = tokio::time::timeout(REPORTS, self.looking_for_commands()).await;
+        let looked = tokio::time::timeout(CARRIER_EVENTS_WAIT, self.looking_for_commands()).await;
         self.apply_commands(looked.unwrap_or(Err(sqlx::Error::PoolTimedOut))).await
     }
 

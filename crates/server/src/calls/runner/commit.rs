@@ -12,11 +12,11 @@ use crate::store;
 use crate::store::calls::{self, CallRow};
 
 /// How long a failing commit is retried; less than a lease, so that no other node can own the call by then.
-const TIMEOUT: Duration = Duration::from_secs(9);
+const RETRY_FOR: Duration = Duration::from_secs(9);
 /// How long a commit to a full disk is retried: no other process can claim the call, as that takes a write too.
-const ROOM: Duration = Duration::from_secs(600);
+const FULL_DISK_RETRY_FOR: Duration = Duration::from_secs(600);
 /// The pause between two attempts.
-const PAUSE: Duration = Duration::from_millis(250);
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The result of a commit.
 #[must_use]
@@ -36,7 +36,7 @@ impl Runner {
             self.take_lines_at_hand();
             self.transcript.leave_to_commit();
         }
-        let (began, mut patience) = (Instant::now(), TIMEOUT);
+        let (began, mut patience) = (Instant::now(), RETRY_FOR);
         loop {
             match store::in_time(self.try_commit(change)).await {
                 Ok(Some(row)) => {
@@ -56,7 +56,7 @@ impl Runner {
                 }
                 Err(error) if began.elapsed() < self.raised(&mut patience, &error) => {
                     tracing::warn!(%error, "a change of this call could not be written; trying again");
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(RETRY_INTERVAL).await;
                 }
                 Err(error) => {
                     tracing::error!(%error, "a change of this call could not be written: letting go of it");
@@ -69,7 +69,7 @@ impl Runner {
     /// Returns how long to try. A disk that was full once has time to get room, also if a later error names only a consequence.
     fn raised(&self, patience: &mut Duration, error: &sqlx::Error) -> Duration {
         if self.context.store.is_unwritable(error) {
-            *patience = ROOM;
+            *patience = FULL_DISK_RETRY_FOR;
         }
         *patience
     }

@@ -26,11 +26,11 @@ pub(super) const CARRIER_ANSWER: Duration = Duration::from_secs(15);
 /// The longest queue of a carrier that is believed.
 const LONGEST_QUEUE: Duration = Duration::from_secs(600);
 /// Calls between the same numbers that were dialled within this time may be mistaken for each other.
-const TWINS: Duration = Duration::from_secs(600);
+const AMBIGUOUS_DIAL_WINDOW: Duration = Duration::from_secs(600);
 /// Added to the longest conversation for the carrier's own time limit, in seconds: it ends legs that we failed to end.
 const TIME_LIMIT_MARGIN: u32 = 60;
 /// An inbound call is answered when the agent is ready to speak, and after this long in any case.
-const READY: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The pauses between two dial attempts while the carrier has no capacity, if it does not specify one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
@@ -63,7 +63,7 @@ impl Runner {
     }
 
     /// Returns the carrier with the call's leg.
-    fn leg_control(&self) -> Option<LegControl> {
+    pub(super) fn leg_control(&self) -> Option<LegControl> {
         let carrier = self.carrier.clone().ok()?;
         let connection = ConnectionId::from_uuid(self.row.connection_id);
         Some(LegControl { store: self.context.store.clone(), carrier, connection, leg: self.leg() })
@@ -142,7 +142,7 @@ impl Runner {
     }
 
     pub(super) fn answer_when_ready(&mut self) {
-        self.answering.by = Some(Instant::now() + READY);
+        self.answering.by = Some(Instant::now() + ANSWER_TIMEOUT);
         self.answering.ready |= self.prepared.is_none();
         self.answer_if_due();
     }
@@ -171,15 +171,6 @@ impl Runner {
     pub(super) fn hang_up(&mut self) {
         let Some(control) = self.leg_control() else { return };
         self.context.runners.spawn(async move { control.hang_up().await }.in_current_span());
-    }
-
-    /// Looks up whether the leg is still up after a transfer of which the carrier reported nothing.
-    pub(super) fn look_transfer_up(&mut self, number: u32) {
-        let Some(control) = self.leg_control() else { return };
-        self.start(async move {
-            let found = control.find_repeatedly().await.map(|found| found.ended);
-            Some(TaskOutcome::Transferred { number, found })
-        });
     }
 
     /// Looks up the call at the carrier, repeatedly since the carrier's list may lag, until the carrier knows it or the call changes otherwise;
@@ -230,11 +221,11 @@ fn machines(wanted: &AnsweringMachine) -> AmdMode {
 }
 
 /// The control of one leg at a carrier.
-struct LegControl {
+pub(super) struct LegControl {
     store: Store,
-    carrier: Arc<Carrier>,
+    pub(super) carrier: Arc<Carrier>,
     connection: ConnectionId,
-    leg: LegRef,
+    pub(super) leg: LegRef,
 }
 
 impl LegControl {
@@ -260,7 +251,7 @@ impl LegControl {
     }
 
     /// Looks the leg up repeatedly: the carrier's list may lag, and requests fail. `None` if it is never found.
-    async fn find_repeatedly(&self) -> Option<FoundLeg> {
+    pub(super) async fn find_repeatedly(&self) -> Option<FoundLeg> {
         for pause in LOOK_UP_AGAIN {
             tokio::time::sleep(pause).await;
             if let Some(Some(found)) = self.find().await {
@@ -286,11 +277,11 @@ impl LegControl {
     async fn has_twin(&self) -> Result<bool, sqlx::Error> {
         let Some(dialing_at) = self.leg.dialing_at else { return Ok(false) };
         let mut conn = self.store.read().await?;
-        calls::has_twin_without_id(&mut conn, self.leg.call, dialing_at - TWINS).await
+        calls::has_twin_without_id(&mut conn, self.leg.call, dialing_at - AMBIGUOUS_DIAL_WINDOW).await
     }
 
     /// Ends the leg. If its id never arrived, looks it up first, since a phone may be ringing.
-    async fn hang_up(mut self) {
+    pub(super) async fn hang_up(mut self) {
         if self.leg.carrier_call_id.is_none() {
             self.leg.carrier_call_id = self.find_repeatedly().await.map(|found| found.carrier_call_id);
         }

@@ -13,12 +13,12 @@ use crate::retention::recording_name;
 use crate::store::calls::{self, TranscriptEntry, WrapUp};
 
 /// The timeout for reading the transcript: the caller may still be on the line.
-const READ: Duration = Duration::from_secs(3);
+const TRANSCRIPT_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Runner {
     /// Collects what was stored of it. What cannot be read is left out: the call ends either way.
     pub(super) async fn recover_conversation(&mut self) {
-        let said = timeout(READ, self.said()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        let said = timeout(TRANSCRIPT_TIMEOUT, self.said()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
         let said = said.unwrap_or_else(|error| {
             tracing::warn!(%error, "the transcript of an orphaned call could not be read");
             Vec::new()

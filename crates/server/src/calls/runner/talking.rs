@@ -22,7 +22,7 @@ use tracing::Instrument as _;
 use super::analysis::{self, Analysis, analyse};
 use super::recovery;
 use super::{Runner, TaskOutcome};
-use crate::calls::setup::CallPlan;
+use crate::calls::setup::CallSetup;
 use crate::retention::recording_name;
 use crate::store::calls::decisions::DecisionEntry;
 use crate::store::calls::inputs::PackedLog;
@@ -32,7 +32,7 @@ use crate::talk::strip_nul::{strip_nul, strip_nul_value};
 use crate::talk::{CarrierRequest, Command, Ended, Note, Report, ToolCallNote, TranscriptLine};
 
 /// How long a stopped conversation may take to report.
-const LAST_WORDS: Duration = Duration::from_secs(3);
+const FINAL_TRANSCRIPT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The conversation of a call, from before it begins until after it is over.
 pub(super) struct Talk {
@@ -220,7 +220,7 @@ impl Talk {
                 TalkState::Running { commands, task } => {
                     // If the channel is closed, the conversation is ending anyway.
                     let _ = commands.send(Command::HangUp);
-                    let ended = tokio::time::timeout(LAST_WORDS, task).await;
+                    let ended = tokio::time::timeout(FINAL_TRANSCRIPT_TIMEOUT, task).await;
                     ended.ok().and_then(Result::ok).map(Box::new)
                 }
             };
@@ -335,11 +335,11 @@ fn bounded(value: Value) -> Value {
     Value::String(format!("{}…", &text[..end]))
 }
 
-fn redactor_of(plan: &CallPlan) -> Redactor {
+fn redactor_of(plan: &CallSetup) -> Redactor {
     Redactor::new(&plan.talk.agent.privacy.redact)
 }
 
-async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp {
+async fn wrap_up(report: &Report, plan: &CallSetup, recording: String) -> WrapUp {
     let agent = &plan.talk.agent;
     let detects = agent.answering_machine.mode == MachineDetection::Detect;
     // Models repeat what callers said, DTMF included.
@@ -370,7 +370,7 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
 }
 
 /// Packs the log of inputs, without private data. On a blocking thread: for a long log that takes longer than a frame.
-async fn packed(inputs: InputLogWriter, ended: Timestamp, plan: &Arc<CallPlan>) -> PackedLog {
+async fn packed(inputs: InputLogWriter, ended: Timestamp, plan: &Arc<CallSetup>) -> PackedLog {
     let plan = Arc::clone(plan);
     let work = tokio::task::spawn_blocking(move || {
         let agent = &plan.talk.agent;

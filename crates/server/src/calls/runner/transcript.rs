@@ -12,7 +12,7 @@ use crate::store::calls::{self, TranscriptEntry};
 use crate::store::{self, Store, Tx};
 
 /// The pause between two attempts.
-const PAUSE: Duration = Duration::from_millis(250);
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 /// The number of unwritten lines that is logged: the database is slow or unavailable.
 const MANY: usize = 100;
 
@@ -137,7 +137,7 @@ impl TranscriptBatch {
                 Ok(false) => return None,
                 Err(error) => {
                     tracing::warn!(%error, "lines of the transcript could not be written; trying again");
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(RETRY_INTERVAL).await;
                 }
             }
         }

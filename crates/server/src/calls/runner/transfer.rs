@@ -2,26 +2,29 @@
 
 use std::time::Duration;
 
-use switchhook_carriers::{Media, TransferError, TransferReports, registry};
+use switchhook_carriers::{Media, TransferError, TransferLeg, TransferReports, registry};
 use switchhook_core::Timestamp;
-use switchhook_core::call::{CallInput, EndedBy, Hangup, TalkEnd};
+use switchhook_core::call::{CallInput, EndedBy, TalkEnd, TransferLegState, TransferStep, TransferWatch};
 use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 use tokio::time::Instant;
 
 use super::effects::{CARRIER_ANSWER, answer_of};
+use super::transfer_legs::{OwnLeg, TransferLookup};
 use super::{Runner, TaskOutcome};
 use crate::calls::tariff::numbering_plan;
 use crate::store::dial_policy::DialAttempt;
 use crate::store::{Store, dial_policy, tenants};
 use crate::talk;
 
-/// How long the carrier may take to report how a transfer ended: it rings the number for 30 s.
+/// How long a carrier that ends the media with a transfer may take to report how that ended: it rings the number for 30 s.
 const REPORT_OF_TRANSFER: Duration = Duration::from_secs(45);
 /// How long a carrier that ends the media with a transfer may take to do so, when its answer was lost: it does at once.
 const MEDIA_OF_TRANSFER: Duration = Duration::from_secs(5);
 /// How long a carrier may take to open media again after a transfer that failed.
 const MEDIA_AGAIN: Duration = Duration::from_secs(10);
+/// How often a number that rings for too long is looked up before the call is ended.
+const LATE_LOOKS: u32 = 3;
 
 /// What is known of a transfer that the carrier was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +50,12 @@ pub(super) struct Transfer {
     media_gone: bool,
     /// Whether it has failed, and the carrier is about to open media again.
     failed: bool,
+    /// The carrier's id of the leg to the number, once that is known.
+    leg: Option<String>,
+    /// Decides about a transfer during which the call's own leg stays ours.
+    watch: TransferWatch,
+    /// How often the legs were looked up.
+    looks: u32,
 }
 
 impl Transfer {
@@ -63,6 +72,14 @@ pub(super) struct Transfers {
     count: u32,
     /// Legs of transfers that failed: what is reported about them again is of no transfer that follows.
     ended_legs: Vec<String>,
+}
+
+impl Transfers {
+    /// Returns the transfer under way, if the carrier reports its end by events of this leg.
+    fn of_leg(&mut self, carrier_call_id: &str) -> Option<&mut Transfer> {
+        let is_over = self.ended_legs.iter().any(|ended| ended == carrier_call_id);
+        self.under_way.as_mut().filter(|transfer| transfer.reports == TransferReports::MediaStays && !is_over)
+    }
 }
 
 impl Transfers {
@@ -92,8 +109,17 @@ impl Runner {
         }
         self.transfers.count += 1;
         let (number, reports) = (self.transfers.count, carrier.control.transfer_reports());
-        let transfer = Transfer { number, by, reports, wait_until: None, media_gone: false, failed: false };
-        self.transfers.under_way = Some(transfer);
+        self.transfers.under_way = Some(Transfer {
+            number,
+            by,
+            reports,
+            wait_until: None,
+            media_gone: false,
+            failed: false,
+            leg: None,
+            watch: TransferWatch::new(self.context.clock.now()),
+            looks: 0,
+        });
         self.talk.tell(talk::Command::TransferStarted);
         let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
         let counted = registry::rings_phones(&self.row.provider);
@@ -124,6 +150,7 @@ impl Runner {
 
     /// What the carrier's answer to a transfer means for the call. Its end may have been reported already.
     pub(super) fn transfer_answered(&mut self, number: u32, answer: TransferAnswer) -> Option<CallInput> {
+        let now = self.context.clock.now();
         let transfer = self.transfers.undecided(number)?;
         match (answer, transfer.reports) {
             (TransferAnswer::Refused, _) => return self.transfer_failed(),
@@ -133,9 +160,50 @@ impl Runner {
             (TransferAnswer::Unknown, TransferReports::MediaReturns) if !transfer.media_gone => {
                 transfer.wait(MEDIA_OF_TRANSFER);
             }
+            (_, TransferReports::MediaStays) => {
+                let pause = transfer.watch.accepted(now);
+                transfer.wait(pause);
+            }
             _ => transfer.wait(REPORT_OF_TRANSFER),
         }
         None
+    }
+
+    /// Handles the report that the call's own leg was connected. After an earlier transfer it may be a late one of that, so the leg to the
+    /// number is looked up, unless it has answered.
+    pub(super) fn own_leg_bridged(&mut self) -> Option<CallInput> {
+        let (now, earlier) = (self.context.clock.now(), !self.transfers.ended_legs.is_empty());
+        let transfer = self.transfers.under_way.as_mut()?;
+        if !earlier || transfer.watch.is_answered() {
+            return self.bridged();
+        }
+        let pause = transfer.watch.answered(now);
+        transfer.wait(pause);
+        None
+    }
+
+    /// Handles the report that the carrier has created another leg.
+    pub(super) fn other_leg_started(&mut self, carrier_call_id: String) -> Option<CallInput> {
+        self.transfers.of_leg(&carrier_call_id)?.leg.get_or_insert(carrier_call_id);
+        None
+    }
+
+    /// Handles the report that another leg was answered. It is connected at once, but it may also hang up at once.
+    pub(super) fn other_leg_answered(&mut self, carrier_call_id: String) -> Option<CallInput> {
+        let now = self.context.clock.now();
+        let transfer = self.transfers.of_leg(&carrier_call_id)?;
+        transfer.leg = Some(carrier_call_id);
+        if !transfer.watch.is_answered() {
+            let pause = transfer.watch.answered(now);
+            transfer.wait(pause);
+        }
+        None
+    }
+
+    /// Handles the report that another leg was connected to the far end.
+    pub(super) fn other_leg_bridged(&mut self, carrier_call_id: &str) -> Option<CallInput> {
+        self.transfers.of_leg(carrier_call_id)?;
+        self.bridged()
     }
 
     /// The far end is connected to the number.
@@ -160,14 +228,15 @@ impl Runner {
         None
     }
 
-    /// A leg that is not ours has ended. During a transfer whose end the carrier reports by that, it is the one to the number.
+    /// A leg that is not ours has ended. During a transfer whose end the carrier reports by that, it is the one to the number, unless that is
+    /// known to be another.
     pub(super) fn other_leg_ended(&mut self, carrier_call_id: String) -> Option<CallInput> {
-        if self.transfers.ended_legs.contains(&carrier_call_id) {
+        let transfer = self.transfers.of_leg(&carrier_call_id)?;
+        if transfer.leg.as_ref().is_some_and(|leg| *leg != carrier_call_id) {
             return None;
         }
-        self.transfers.under_way.as_ref().filter(|transfer| transfer.reports == TransferReports::MediaStays)?;
+        transfer.leg = Some(carrier_call_id);
         tracing::info!("a transfer was not answered");
-        self.transfers.ended_legs.push(carrier_call_id);
         self.transfer_failed()
     }
 
@@ -181,7 +250,8 @@ impl Runner {
             return self.bridged();
         }
         transfer.media_gone = true;
-        if transfer.wait_until.is_some() && !transfer.failed {
+        let is_watched = transfer.reports == TransferReports::MediaStays;
+        if transfer.wait_until.is_some() && !transfer.failed && !is_watched {
             transfer.wait(REPORT_OF_TRANSFER);
         }
         None
@@ -206,36 +276,84 @@ impl Runner {
                 self.transfers.under_way = None;
                 Some(CallInput::TalkEnded(TalkEnd::MediaLost))
             }
-            TransferReports::MediaReturns if transfer.media_gone => {
+            TransferReports::MediaReturns if !transfer.media_gone => {
+                tracing::warn!("the carrier did not report how a transfer ended: the agent takes the call back");
+                self.transfer_failed()
+            }
+            TransferReports::Nothing => self.transfer_failed(),
+            TransferReports::MediaReturns | TransferReports::MediaStays => {
                 transfer.wait_until = None;
+                transfer.looks += 1;
                 let number = transfer.number;
-                self.look_transfer_up(number);
+                let (own_leg, other) = (transfer.media_gone, transfer.leg.clone());
+                let over = self.transfers.ended_legs.clone();
+                self.look_transfer_up(number, TransferLookup { own_leg, other, over });
                 None
             }
-            _ => {
+        }
+    }
+
+    /// The legs of a transfer were looked up. Its end may have been reported meanwhile.
+    pub(super) fn transfer_looked_up(&mut self, number: u32, own: OwnLeg, other: TransferLeg) -> Option<CallInput> {
+        let now = self.context.clock.now();
+        let transfer = self.transfers.undecided(number)?;
+        if let OwnLeg::Ended(hangup) = own {
+            return Some(CallInput::CarrierHangup(hangup));
+        }
+        if let Some(leg) = other.carrier_call_id {
+            transfer.leg.get_or_insert(leg);
+        }
+        if transfer.reports == TransferReports::MediaReturns {
+            return self.silent_transfer_looked_up(&own, other.state);
+        }
+        match transfer.watch.looked_up(now, other.state) {
+            TransferStep::LookAgain(pause) => {
+                transfer.wait(pause);
+                None
+            }
+            TransferStep::Bridged => {
+                tracing::warn!("the carrier did not report how a transfer ended: its number has answered");
+                self.bridged()
+            }
+            TransferStep::Failed { hang_up } => {
                 tracing::warn!("the carrier did not report how a transfer ended: the agent takes the call back");
+                if let Some(leg) = transfer.leg.clone().filter(|_| hang_up) {
+                    self.hang_up_other(leg);
+                }
                 self.transfer_failed()
             }
         }
     }
 
-    /// A leg that lives when its number rings no more is connected to it: without a report of its end, it would have been hung up.
-    /// Its end may have been reported meanwhile.
-    pub(super) fn transfer_looked_up(&mut self, number: u32, found: Option<Option<Hangup>>) -> Option<CallInput> {
-        self.transfers.undecided(number)?;
-        match found {
-            Some(None) => {
-                tracing::warn!("the carrier did not report how a transfer ended: the line lives, so it was answered");
+    /// Decides about a transfer that has ended the media, when its number rings no longer and nothing was reported. A leg that is up then is
+    /// connected to the number, as far as the carrier does not say otherwise: without a report of its end, it would have been hung up.
+    fn silent_transfer_looked_up(&mut self, own: &OwnLeg, other: TransferLegState) -> Option<CallInput> {
+        let transfer = self.transfers.under_way.as_mut()?;
+        match (other, own) {
+            (TransferLegState::Connected | TransferLegState::Up, _) | (TransferLegState::Unknown, OwnLeg::Up) => {
+                tracing::warn!("the carrier did not report how a transfer ended: its number has answered");
                 self.bridged()
             }
-            Some(Some(hangup)) => Some(CallInput::CarrierHangup(hangup)),
-            None => Some(CallInput::TalkEnded(TalkEnd::MediaLost)),
+            (TransferLegState::Ringing, _) if transfer.looks < LATE_LOOKS => {
+                transfer.wait(MEDIA_AGAIN);
+                None
+            }
+            (TransferLegState::Ended, _) => {
+                tracing::warn!("the carrier did not report that a transfer was not answered");
+                transfer.failed = true;
+                transfer.wait(MEDIA_AGAIN);
+                None
+            }
+            (TransferLegState::Unknown | TransferLegState::Ringing, _) => {
+                Some(CallInput::TalkEnded(TalkEnd::MediaLost))
+            }
         }
     }
 
     /// The agent is back, if there is a line to talk on.
     fn transfer_failed(&mut self) -> Option<CallInput> {
         let transfer = self.transfers.under_way.take()?;
+        self.transfers.ended_legs.extend(transfer.leg);
         if transfer.media_gone {
             return Some(CallInput::TalkEnded(TalkEnd::MediaLost));
         }

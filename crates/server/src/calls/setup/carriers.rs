@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::store::connections::ConnectionRow;
 
 /// How long a carrier stays cached that no call uses.
-const UNUSED: Duration = Duration::from_secs(3_600);
+const UNUSED_CACHED_FOR: Duration = Duration::from_secs(3_600);
 
 /// Creates and caches the carriers of one node.
 pub(super) struct Carriers {
@@ -140,7 +140,7 @@ impl<T> Cache<T> {
     fn evict_unused(&self, now: Instant) {
         self.entries().retain(|_, cached| {
             let in_a_call = Arc::strong_count(&cached.value) > 1;
-            in_a_call || now.saturating_duration_since(cached.used) < UNUSED
+            in_a_call || now.saturating_duration_since(cached.used) < UNUSED_CACHED_FOR
         });
     }
 
@@ -180,11 +180,11 @@ mod tests {
         }
         let in_a_call = cache.find(id(1), &version(7), now).expect("cached");
         assert!(cache.find(id(1), &version(8), now).is_none(), "the connection has changed");
-        cache.find(id(2), &version(7), now + UNUSED / 2).expect("cached");
-        cache.evict_unused(now + UNUSED);
+        cache.find(id(2), &version(7), now + UNUSED_CACHED_FOR / 2).expect("cached");
+        cache.evict_unused(now + UNUSED_CACHED_FOR);
         assert!(known(1) && known(2) && !known(3));
         drop(in_a_call);
-        cache.evict_unused(now + UNUSED * 2);
+        cache.evict_unused(now + UNUSED_CACHED_FOR * 2);
         assert!(!known(1) && !known(2));
     }
 

@@ -32,11 +32,11 @@ const CALLEE: &str = "+12025550100";
 /// Time limit of the call, enough for the slowest models.
 const CALL_TIMEOUT: Duration = Duration::from_secs(180);
 /// Time limit of the last deliveries after the call.
-const DELIVERIES: Duration = Duration::from_secs(15);
+const DELIVERIES_TIMEOUT: Duration = Duration::from_secs(15);
 /// Poll interval of the call.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit to stop the service.
-const STOP: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Arguments of `switchhook demo`.
 #[derive(clap::Args, Debug)]
@@ -150,8 +150,8 @@ async fn play(
     let agent = stage.set(&receiver).await?;
     screen.ready(&service.address().to_string(), &tenant.tenant.name);
     let (call, deliveries) = follow(&api, &agent, &mut receiver, screen).await?;
-    let played = look_back(&api, call, deliveries, &folder, args, speech, screen).await?;
-    service.stop(STOP, Duration::ZERO).await;
+    let played = summarize(&api, call, deliveries, &folder, args, speech, screen).await?;
+    service.stop(STOP_TIMEOUT, Duration::ZERO).await;
     Ok(played)
 }
 
@@ -221,7 +221,7 @@ fn ends_talk(event: &Value) -> bool {
 /// Waits until all of the call's events are delivered, or until the time limit.
 async fn receive(receiver: &mut Receiver, wanted: &BTreeSet<String>) -> Vec<Received> {
     let mut deliveries: Vec<Received> = Vec::new();
-    let _ = tokio::time::timeout(DELIVERIES, async {
+    let _ = tokio::time::timeout(DELIVERIES_TIMEOUT, async {
         while !wanted.iter().all(|event| deliveries.iter().any(|delivery| delivery.event == *event)) {
             let delivery = receiver.next().await;
             // A retry is the same delivery.
@@ -233,7 +233,7 @@ async fn receive(receiver: &mut Receiver, wanted: &BTreeSet<String>) -> Vec<Rece
     deliveries
 }
 
-async fn look_back(
+async fn summarize(
     api: &Api,
     call: Value,
     deliveries: Vec<Received>,

@@ -17,7 +17,7 @@ use crate::store::{Store, numbers};
 /// Maximum numbers checked per connection.
 const MAX_NUMBERS: i64 = 100;
 /// Timeout per number.
-const DEADLINE: Duration = Duration::from_secs(15);
+const NUMBER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Checks a carrier connection beyond its credentials.
 pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -> Result<Vec<Finding>, sqlx::Error> {
@@ -33,7 +33,7 @@ pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -
     let Some(webhooks) = &carrier.webhooks else { return Ok(findings) };
     for number in found {
         let Ok(dialled) = number.number.parse::<PhoneNumber>() else { continue };
-        let inbound = match tokio::time::timeout(DEADLINE, webhooks.inbound_route(&dialled)).await {
+        let inbound = match tokio::time::timeout(NUMBER_TIMEOUT, webhooks.inbound_route(&dialled)).await {
             Ok(Ok(inbound)) => inbound,
             Ok(Err(error)) => {
                 let detail = format!(

@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use switchhook_runtime::clock;
 use switchhook_speech::models::ModelStore;
@@ -12,6 +13,7 @@ use tokio::process::Command;
 use super::Finding;
 use crate::config::{Config, NodeRole};
 use crate::open_files;
+use crate::retention::RECORDINGS;
 
 const DATA: &str = "data directory";
 const KEY: &str = "master key";
@@ -20,6 +22,7 @@ const FILES: &str = "open files";
 /// Free space that causes a warning, and a problem, in kilobytes.
 const LITTLE: u64 = 1_000_000;
 const TOO_LITTLE: u64 = 100_000;
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 pub(super) async fn data_directory(config: &Config) -> Vec<Finding> {
     let folder = &config.data_dir;
@@ -38,20 +41,41 @@ pub(super) async fn data_directory(config: &Config) -> Vec<Finding> {
         findings.push(Finding::problem(DATA, detail, format!("Run `chmod 700 {shown}`.")));
     }
     findings.push(match free_kilobytes(folder).await {
-        Some(free) => space(folder, free),
+        Some(free) => space(folder, free, recorded(folder).await),
         None => Finding::ok(DATA, format!("{shown} is writable.")),
     });
     findings
 }
 
-fn space(folder: &Path, free: u64) -> Finding {
+fn space(folder: &Path, free: u64, recorded: u64) -> Finding {
     let detail = format!("{} has {} MB of free space.", folder.display(), free / 1_000);
     let fix = "Free up space, or move the data directory to a larger disk: calls, recordings and the database need it.";
     match free {
         free if free < TOO_LITTLE => Finding::problem(DATA, detail, fix),
         free if free < LITTLE => Finding::warning(DATA, detail, fix),
+        free if free < recorded => {
+            let detail = format!("{detail} The recordings of the last week took {} MB.", recorded / 1_000);
+            let fix = "Free up space, use a larger disk, or keep recordings for fewer days (`privacy.retention_days` of an agent).";
+            Finding::warning(DATA, detail, fix)
+        }
         _ => Finding::ok(DATA, detail),
     }
+}
+
+/// Returns the kilobytes of recordings of the last week.
+async fn recorded(folder: &Path) -> u64 {
+    let recordings = folder.join(RECORDINGS);
+    let measured = tokio::task::spawn_blocking(move || {
+        let files = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+        let tenants = files(&recordings).flat_map(|tenant| files(&tenant.path()).collect::<Vec<_>>());
+        let recent = tenants.filter_map(|file| {
+            let data = file.metadata().ok()?;
+            let age = data.modified().ok()?.elapsed().unwrap_or_default();
+            (age < WEEK).then_some(data.len())
+        });
+        recent.sum::<u64>() / 1_000
+    });
+    measured.await.unwrap_or_default()
 }
 
 fn write_in(folder: &Path) -> std::io::Result<()> {
@@ -147,8 +171,17 @@ mod tests {
     async fn space_is_measured_and_little_of_it_is_reported() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         assert!(free_kilobytes(folder.path()).await.is_some_and(|free| free > 0), "df is there");
-        for (free, status) in [(2_000_000, Status::Ok), (999_999, Status::Warning), (99_999, Status::Problem)] {
-            assert_eq!(space(folder.path(), free).status, status, "{free} kB");
+        for (free, recorded, status) in [
+            (2_000_000, 1_999_999, Status::Ok),
+            (2_000_000, 2_000_001, Status::Warning),
+            (999_999, 0, Status::Warning),
+            (99_999, 0, Status::Problem),
+        ] {
+            assert_eq!(space(folder.path(), free, recorded).status, status, "{free} kB, {recorded} kB");
         }
+        let tenant = folder.path().join(RECORDINGS).join("tenant");
+        fs::create_dir_all(&tenant).expect("a folder");
+        fs::write(tenant.join("call.wav"), vec![0; 5_000]).expect("written");
+        assert_eq!(recorded(folder.path()).await, 5);
     }
 }

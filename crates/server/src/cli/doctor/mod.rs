@@ -5,6 +5,7 @@ mod machine;
 mod network;
 mod sign_in;
 mod stored;
+mod surroundings;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -79,6 +80,7 @@ async fn examine(config: &Arc<Config>, printer: &Printer) -> Vec<Finding> {
     let mut checks = Vec::new();
     let mut tell = |findings: Vec<Finding>| checks.extend(findings.into_iter().map(|finding| printer.print(finding)));
     tell(vec![configuration(config)]);
+    tell(surroundings::settings(config));
     tell(machine::data_directory(config).await);
     let vault = machine::master_key(config);
     tell(vec![vault.0]);

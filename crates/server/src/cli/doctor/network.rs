@@ -8,7 +8,7 @@ use reqwest::{Client, StatusCode};
 use serde_json::Value;
 use switchhook_core::api_key::Environment;
 use switchhook_core::webhook::AddressPolicy;
-use switchhook_net::outbound::{ClientSettings, Names};
+use switchhook_net::outbound::{ClientSettings, Names, unpacked};
 use tokio::net::TcpListener;
 use url::{Host, Url};
 
@@ -19,7 +19,7 @@ const PORT: &str = "port";
 const PUBLIC: &str = "public address";
 const DNS: &str = "dns";
 /// Timeout of a request; the peers are near.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Allows every address, because the operator chose them.
 fn anywhere() -> AddressPolicy {
@@ -27,7 +27,7 @@ fn anywhere() -> AddressPolicy {
 }
 
 fn client(config: &Config) -> Option<Client> {
-    ClientSettings::new(&config.network(), &anywhere()).ok()?.builder().timeout(TIMEOUT).build().ok()
+    ClientSettings::new(&config.network(), &anywhere()).ok()?.builder().timeout(REQUEST_TIMEOUT).build().ok()
 }
 
 /// Checks whether the port is free or ours; returns the instance that responds there.
@@ -73,7 +73,8 @@ enum Probe {
 async fn instance_at(config: &Config, base: &str) -> Probe {
     let Some(client) = client(config) else { return Probe::Else("could not create an HTTP client".to_owned()) };
     let get = async |path: &str| {
-        let response = client.get(format!("{base}{path}")).send().await.map_err(|error| innermost(&error))?;
+        let response =
+            client.get(format!("{base}{path}")).send().await.map(unpacked).map_err(|error| innermost(&error))?;
         let status = response.status();
         let body: Value = response.json().await.unwrap_or_default();
         Ok::<_, String>((status, body))
@@ -141,7 +142,7 @@ fn insecure(config: &Config, url: &Url) -> Option<Finding> {
 }
 
 async fn dns(config: &Config, name: &str) -> Finding {
-    let looked_up = tokio::time::timeout(TIMEOUT, Names::new(&config.network()).vetted(name, |_| Ok(()))).await;
+    let looked_up = tokio::time::timeout(REQUEST_TIMEOUT, Names::new(&config.network()).vetted(name, |_| Ok(()))).await;
     match looked_up {
         Ok(Ok(addresses)) => {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();

@@ -8,7 +8,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use switchhook_carriers::address::Addresses;
 use switchhook_core::id::ConnectionId;
 use switchhook_net::outbound::Exemptions;
-use switchhook_providers::check::{Check, DEADLINE};
+use switchhook_providers::check::{CHECKS_TIMEOUT, Check};
 use switchhook_providers::registry::Registry;
 use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
@@ -24,15 +24,16 @@ use crate::exemptions;
 use crate::store::connections::ConnectionRow;
 use crate::store::inspect::{self, Disabled, Schema};
 use crate::store::page::PageRequest;
-use crate::store::{Dialect, Store, TooFew, UnusablePooler, connections, tenants, webhooks};
+use crate::store::{Dialect, ReadOnly, Store, TooFew, UnusablePooler, connections, tenants, webhooks, why_unwritable};
 
 const DATABASE: &str = "database";
 const CLOCK: &str = "clock";
+const POOLER: &str = "pooler";
 const CONNECTIONS: &str = "database connections";
 const ALLOW_MORE: &str = "Raise max_connections of PostgreSQL, or the connection limit of the role or database; or set \
     SWITCHHOOK_DATABASE_CONNECTIONS to what each node may take.";
 /// Clock difference to the database that causes a warning, and a problem.
-const APART: Duration = Duration::from_secs(1);
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(1);
 const FAR_APART: Duration = Duration::from_secs(5);
 /// Concurrent connection tests.
 const CONCURRENT_TESTS: usize = 4;
@@ -60,6 +61,14 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<Store>) {
                 vec![Finding::problem(DATABASE, sentence(&error), "Change SWITCHHOOK_DATABASE_URL, or the pooler.")],
                 None,
             );
+        }
+        Err(error) if error.is::<ReadOnly>() => {
+            let fix = "Change SWITCHHOOK_DATABASE_URL, or turn default_transaction_read_only off.";
+            return (vec![Finding::problem(DATABASE, sentence(&error), fix)], None);
+        }
+        Err(error) if config.database_file().is_some() => {
+            let fix = "Change the owner of the file and its companions to the user that runs the service; keep them on a local disk.";
+            return (vec![Finding::problem(DATABASE, sentence(&error), fix)], None);
         }
         Err(error) => return unreachable(format!("{error:#}.")),
     };
@@ -93,6 +102,10 @@ async fn looked_at(store: &Store) -> Result<(Vec<Finding>, bool), sqlx::Error> {
     let mut conn = store.read().await?;
     let schema = inspect::schema(&mut conn).await?;
     let mut findings = vec![schema_finding(schema, store.can_migrate())];
+    findings.extend(writable(store).await);
+    if !store.can_migrate() {
+        findings.push(pooler_finding(inspect::ends_idle_transactions(&mut conn).await?));
+    }
     let asked = Instant::now();
     if let Some(theirs) = inspect::clock(&mut conn).await? {
         let ours = Clock::system().now();
@@ -100,6 +113,27 @@ async fn looked_at(store: &Store) -> Result<(Vec<Finding>, bool), sqlx::Error> {
         findings.push(clock_finding(apart));
     }
     Ok((findings, schema.version == schema.newest))
+}
+
+/// Checks whether a transaction can begin; it writes nothing.
+async fn writable(store: &Store) -> Option<Finding> {
+    let error = store.begin().await.err()?;
+    let why = why_unwritable(&error).map_or_else(|| error.to_string(), str::to_owned);
+    let fix = "Make room or the file writable, or end the program that locks it.";
+    Some(Finding::problem(DATABASE, format!("It cannot be written: {why}."), fix))
+}
+
+fn pooler_finding(ends_idle_transactions: bool) -> Finding {
+    if ends_idle_transactions {
+        let detail = "The address leads to a pooler in transaction mode, which cannot migrate: before each start of a new version, run \
+            `switchhook migrate --database-url ADDRESS` with the address of PostgreSQL itself.";
+        return Finding::ok(POOLER, detail);
+    }
+    Finding::warning(
+        POOLER,
+        "The pooler works in transaction mode, and PostgreSQL does not end transactions that a suspended node leaves open.",
+        "Run `ALTER ROLE … SET idle_in_transaction_session_timeout = '5s'` for the service's role.",
+    )
 }
 
 fn schema_finding(schema: Schema, can_migrate: bool) -> Finding {
@@ -126,7 +160,7 @@ fn clock_finding(apart: Duration) -> Finding {
     let fix = "Synchronise both with NTP: leases depend on them.";
     match apart {
         apart if apart >= FAR_APART => Finding::problem(CLOCK, detail, fix),
-        apart if apart >= APART => Finding::warning(CLOCK, detail, fix),
+        apart if apart >= MAX_CLOCK_DIFFERENCE => Finding::warning(CLOCK, detail, fix),
         _ => Finding::ok(CLOCK, detail),
     }
 }
@@ -205,7 +239,7 @@ async fn connection(setup: &Setup, store: &Store, tenant: &str, row: &Connection
         return Ok(Finding::warning(name, detail, "None in this version: calls with it fail as config_error."));
     }
     let carries = provider.is_some_and(|provider| provider.offers(ConnectionKind::Carrier));
-    let checks = setup.check(store, row, carries, DEADLINE).await?;
+    let checks = setup.check(store, row, carries, CHECKS_TIMEOUT).await?;
     let details = |ok: bool| {
         let details: Vec<_> =
             checks.iter().filter(|check| check.ok == ok).map(|check: &Check| check.detail.as_str()).collect();
@@ -237,6 +271,26 @@ fn disabled_finding(endpoint: &Disabled) -> Finding {
 mod tests {
     use super::*;
     use crate::cli::doctor::Status;
+    use crate::store::testing::{TestStore, stores};
+
+    #[tokio::test]
+    async fn a_database_that_another_program_locks_is_a_problem() {
+        for TestStore { store, folder, engine } in stores().await {
+            assert!(writable(&store).await.is_none(), "{engine}");
+            if store.dialect() == Dialect::Sqlite {
+                let other = Store::connect(&format!("sqlite://{}", folder.path().join("test.db").display())).await;
+                let other = other.expect("the same database");
+                let _transaction = other.begin().await.expect("it is not locked yet");
+                let finding = writable(&store).await.expect("it is locked");
+                assert_eq!(finding.status, Status::Problem, "{}", finding.detail);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pooler_in_transaction_mode_needs_a_setting_of_the_role() {
+        assert_eq!([true, false].map(|ends| pooler_finding(ends).status), [Status::Ok, Status::Warning]);
+    }
 
     #[test]
     fn schemas_and_clocks_are_judged() {

@@ -22,7 +22,7 @@ use crate::store::page::PageRequest;
 /// A version of an agent.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AgentVersion {
-    /// Its number.
+    /// Number.
     #[schema(minimum = 1, example = 12)]
     version: i64,
     /// The agent's name in it.
@@ -31,12 +31,14 @@ pub(super) struct AgentVersion {
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// The fields that differ from the version before; a list counts as one field.
+    /// Fields that differ from the previous version; a list counts as one.
     #[schema(example = json!(["greeting.text", "tools"]))]
     changed: Vec<String>,
 }
 
-/// Lists the versions of an agent, newest first: the newest 100, those in `traffic`, and those of calls.
+/// List an agent's versions.
+///
+/// Lists the latest 100 and those in `traffic` or calls, newest first.
 #[utoipa::path(
     get, path = "/agents/{id}/versions", operation_id = "list_agent_versions", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), PageRequest),
@@ -105,7 +107,9 @@ fn changed(before: &Value, now: &Value) -> Vec<String> {
     found
 }
 
-/// Returns an agent as it was in a version, with its present `traffic`.
+/// Get an agent's version.
+///
+/// Returns the agent as of this version, with its current `traffic`.
 #[utoipa::path(
     get, path = "/agents/{id}/versions/{version}", operation_id = "show_agent_version", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), ("version" = i64, Path, description = "The version", minimum = 1)),
@@ -129,7 +133,9 @@ async fn find(conn: &mut Conn, tenant: Tenant, id: AgentId, version: i64) -> Res
     Ok((agent, then.ok_or_else(|| ApiError::not_found("version"))?))
 }
 
-/// Creates a new version with the name and configuration of an earlier one. `traffic` and existing calls keep theirs.
+/// Restore an agent's version.
+///
+/// Its name and configuration become a new version; `traffic` and existing calls keep their versions.
 #[utoipa::path(
     post, path = "/agents/{id}/versions/{version}/restore", operation_id = "restore_agent_version", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), ("version" = i64, Path, description = "The version", minimum = 1)),

@@ -23,7 +23,7 @@ use crate::http::error::ApiError;
 use crate::store::tenants;
 
 /// How long a token opens streams.
-const LIFE: Duration = Duration::from_secs(600);
+const TOKEN_LIFETIME: Duration = Duration::from_secs(600);
 /// The context in which tokens are sealed.
 const CONTEXT: &str = "event token";
 
@@ -40,7 +40,7 @@ pub(in crate::http) struct EventGrant {
 impl EventGrant {
     /// Creates a grant for the requester, valid from `now`.
     pub(in crate::http) fn new(tenant: &Tenant, now: Timestamp) -> Self {
-        Self { tenant: tenant.id, principal: tenant.principal, expires_at: (now + LIFE).as_micros() }
+        Self { tenant: tenant.id, principal: tenant.principal, expires_at: (now + TOKEN_LIFETIME).as_micros() }
     }
 
     pub(in crate::http) fn expires_at(&self) -> Timestamp {

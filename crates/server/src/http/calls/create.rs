@@ -42,27 +42,27 @@ use crate::store::idempotency::ERASED;
     "metadata": { "order": "A-17" },
 }))]
 pub(super) struct CreateCall {
-    /// The agent that holds the conversation.
+    /// Agent that holds the conversation.
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
-    /// The agent's version. Defaults to the one that its `traffic` selects, or the newest.
+    /// Defaults to the version that `traffic` selects, or the newest.
     #[schema(minimum = 1)]
     agent_version: Option<i64>,
-    /// The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser.
+    /// E.164 number, `sip:` URI, or `web` for a browser call.
     #[serde(deserialize_with = "callee")]
     #[schema(value_type = String, max_length = 255, pattern = r"^(web|\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
     to: PhoneNumber,
-    /// One of the tenant's numbers. Defaults to `number_id`, or to the only number that can dial.
+    /// One of the tenant's numbers. Defaults to `number_id`, or the only number that can dial.
     #[schema(value_type = Option<String>, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
     from: Option<PhoneNumber>,
     /// One of the tenant's numbers.
     #[schema(value_type = Option<String>, format = Uuid)]
     number_id: Option<NumberId>,
-    /// Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. Send long ids as strings.
+    /// Values for `{{name}}`; at most 16 KiB of JSON. Send long ids as strings.
     #[serde(default)]
     #[schema(value_type = Variables, example = json!({"name": "Ana"}))]
     variables: BTreeMap<String, Value>,
-    /// Your own data, returned in the call and its events; at most 50 keys and 16 KiB of JSON.
+    /// Your own data, returned in the call and its events; at most 16 KiB of JSON.
     #[serde(default)]
     #[schema(value_type = Metadata, example = json!({"order": "A-17"}))]
     metadata: Map<String, Value>,
@@ -71,10 +71,10 @@ pub(super) struct CreateCall {
     overrides: OverridesBody,
     /// Overrides the agent's answering machine settings.
     answering_machine: Option<AnsweringMachine>,
-    /// Overrides the agent's ring timeout, in seconds, 5 to 120.
+    /// Overrides the agent's ring timeout.
     #[schema(minimum = 5, maximum = 120)]
     ring_timeout_seconds: Option<u32>,
-    /// When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts towards the concurrent calls.
+    /// When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts as concurrent.
     #[schema(value_type = Option<String>, format = DateTime)]
     schedule_at: Option<Timestamp>,
     /// Validate everything, but place no call.
@@ -97,22 +97,21 @@ struct OverridesBody {
     #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     instructions: Option<String>,
     /// Limits to override.
-    limits: Option<LimitsOverride>,
+    limits: Option<CallLimitOverrides>,
 }
 
 /// Overrides for the agent's limits.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = CallLimits)]
-struct LimitsOverride {
-    /// Maximum duration of the call, in seconds.
+struct CallLimitOverrides {
+    /// Maximum duration of the conversation.
     #[schema(minimum = 10, maximum = 14_400)]
     max_duration_seconds: Option<u32>,
-    /// Ring timeout, in seconds.
+    /// Ring timeout.
     #[schema(minimum = 5, maximum = 120)]
     ring_timeout_seconds: Option<u32>,
 }
 
-/// The greeting's text, as a string or as an agent's `greeting` object.
+/// Greeting text, as a string or an agent's `greeting` object.
 #[derive(ToSchema)]
 #[schema(as = GreetingOverride)]
 #[serde(untagged)]
@@ -166,8 +165,7 @@ impl PartialSchema for Variables {
         let variables = ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some(
-                "Values for `{{name}}` in the agent's texts, by name. Send long ids as strings: JavaScript and others round numbers \
-                 of more than 15 digits.",
+                "Values for `{{name}}` in the agent's texts. Send long ids as strings: many languages round numbers of more than 15 digits.",
             ))
             .max_properties(Some(MAX_KEYS))
             .additional_properties(Some(AdditionalProperties::FreeForm(true))); // `openapi::values` describes them.
@@ -175,10 +173,9 @@ impl PartialSchema for Variables {
     }
 }
 
-/// Places a call.
+/// Place a call.
 ///
-/// The call is queued; follow it by its status, its events or webhooks. With an `Idempotency-Key` header a repeated request
-/// places no second call.
+/// The call is queued; follow its status, events or webhooks. Repeating a request with its `Idempotency-Key` places no second call.
 #[utoipa::path(
     post, path = "/calls", operation_id = "create_call", tag = "Calls", request_body = CreateCall,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters", min_length = 1, max_length = 255, pattern = "^[!-~]+$", example = "order-17", nullable = false)),
@@ -187,7 +184,7 @@ impl PartialSchema for Variables {
             ("Location" = String, description = "URL of what was created"),
             ("Idempotent-Replayed" = Option<String>, description = "`true` when this is the response to an earlier request"),
         )),
-        (status = 200, description = "`dry_run`: the call would be accepted; it has no id", body = WithWarnings<UnplacedCall>),
+        (status = 200, description = "`dry_run`: the call would be accepted", body = WithWarnings<UnplacedCall>),
         (status = 409, description = "The Idempotency-Key was used with a different body", body = ErrorBody),
     )
 )]

@@ -15,12 +15,13 @@ use crate::store::calls::decisions::{self, DecisionEntry};
 /// The decisions of a call.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Decisions {
-    /// In the order in which they were made.
+    /// In the order they were made.
     pub data: Vec<DecisionEntry>,
 }
 
-/// Returns what was decided about turns in an ended call, and by which evidence. Empty for a live call, and with a speech-to-speech model,
-/// which takes turns itself.
+/// List turn-taking decisions.
+///
+/// Lists those of an ended call; there are none for live calls and speech-to-speech models.
 #[utoipa::path(
     get, path = "/calls/{id}/decisions", operation_id = "list_decisions", tag = "Calls",
     params(("id" = uuid::Uuid, Path, description = "The call")),

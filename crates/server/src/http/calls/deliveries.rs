@@ -15,20 +15,21 @@ use crate::http::webhooks::DeliveryWithAttempts;
 use crate::store::page::PageRequest;
 use crate::store::{calls, deliveries};
 
-/// A delivery of one of the call's events.
+/// Delivery of one of the call's events.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct CallDelivery {
     /// The endpoint.
     webhook_id: Uuid,
-    /// Its present URL.
+    /// Current URL.
     #[schema(format = "uri", example = "https://example.com/hooks/calls")]
     url: String,
-    /// The delivery.
     #[serde(flatten)]
     delivery: DeliveryWithAttempts,
 }
 
-/// Lists the deliveries of a call's events to all endpoints, newest first, each with its attempts.
+/// List a call's deliveries.
+///
+/// Lists webhook deliveries of its events, newest first, with their attempts.
 #[utoipa::path(
     get, path = "/calls/{id}/deliveries", operation_id = "list_call_deliveries", tag = "Calls",
     params(("id" = Uuid, Path, description = "The call"), PageRequest),

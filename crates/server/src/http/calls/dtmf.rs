@@ -20,7 +20,7 @@ const MAX_DIGITS: usize = 64;
 /// DTMF digits to send.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct SendDtmf {
-    /// `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second.
+    /// Keys to send; `w` pauses for half a second.
     #[schema(min_length = 1, max_length = 64, pattern = "^[0-9*#A-Dw]+$", example = "1w2#")]
     digits: String,
 }
@@ -39,9 +39,9 @@ impl CommandBody for SendDtmf {
     }
 }
 
-/// Sends DTMF on a live call, for example to a phone menu.
+/// Send DTMF.
 ///
-/// The agent's speech pauses while the tones are sent.
+/// Presses keys on a live call, for example in a phone menu. The agent's speech pauses while the tones are sent.
 #[utoipa::path(
     post, path = "/calls/{id}/dtmf", operation_id = "send_dtmf", tag = "Calls", request_body = SendDtmf,
     params(("id" = uuid::Uuid, Path, description = "The call")),

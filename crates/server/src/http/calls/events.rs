@@ -36,17 +36,17 @@ pub(super) struct Events {
     pub data: Vec<EventRow>,
 }
 
-/// Returns the call's events.
+/// List a call's events.
 ///
-/// With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/events/stream`.
+/// `Accept: text/event-stream` streams, as `/stream` does.
 #[utoipa::path(
     get, path = "/calls/{id}/events", operation_id = "list_call_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
-        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", example = "3", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: last `id` seen", example = "3", nullable = false),
     ),
     responses(
         (status = 200, description = "The events", content((Events = "application/json"), (EventRow = "text/event-stream"))),
-        (status = 204, description = "A stream was resumed after the last event"),
+        (status = 204, description = "Stream resumed after its last event"),
     )
 )]
 pub(super) async fn events(
@@ -63,19 +63,18 @@ pub(super) async fn events(
     Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
 }
 
-/// Streams the call's events until the call has ended.
+/// Stream a call's events.
 ///
-/// A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
-/// streams per node; sessions and event tokens have 24 of them, one person or token 8. Further ones get 429.
+/// Ends with the call, or when the key stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
 #[utoipa::path(
     get, path = "/calls/{id}/events/stream", operation_id = "stream_call_events", tag = "Calls",
     security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", example = "3", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "Last `id` seen", example = "3", nullable = false),
     ),
     responses(
-        (status = 200, description = "Server-sent events; the `data` of each is one event", body = EventRow, content_type = "text/event-stream"),
-        (status = 204, description = "A stream was resumed after the last event"),
+        (status = 200, description = "Server-sent events, each with one event in `data`", body = EventRow, content_type = "text/event-stream"),
+        (status = 204, description = "Stream resumed after its last event"),
     )
 )]
 pub(super) async fn stream_events(

@@ -19,7 +19,7 @@ const MAX_STREAMS_OF_GUESTS: usize = 24;
 /// The number of those per person or token: as many pages as a person looks at.
 const MAX_STREAMS_OF_GUEST: usize = 8;
 /// How often a stream's API key or session is checked. Streams check up to a second later, and end within three.
-pub(in crate::http) const RECHECK: Duration = Duration::from_millis(1_500);
+pub(in crate::http) const ACCESS_CHECK_INTERVAL: Duration = Duration::from_millis(1_500);
 
 /// The last event that a resuming client has seen.
 pub(in crate::http) fn last_event_id(headers: &HeaderMap) -> Option<&str> {
@@ -29,7 +29,7 @@ pub(in crate::http) fn last_event_id(headers: &HeaderMap) -> Option<&str> {
 
 /// Returns whether a stream may continue: its key or session is still valid. `checked` is when that was last checked.
 pub(in crate::http) async fn still_allowed(state: &HttpState, tenant: Tenant, checked: &mut Instant) -> bool {
-    if checked.elapsed() < RECHECK {
+    if checked.elapsed() < ACCESS_CHECK_INTERVAL {
         return true;
     }
     let Ok(mut conn) = state.store.read().await else { return false };

@@ -11,9 +11,9 @@ use crate::http::extract::PathId;
 use crate::http::response::JsonResponse;
 use crate::store::calls;
 
-/// Ends a call.
+/// Hang up a call.
 ///
-/// A queued call ends at once, a live call when its carrier hangs up. Ending a call that has ended has no effect.
+/// A queued call ends at once, a live one when the carrier hangs up. No effect on an ended call.
 #[utoipa::path(
     post, path = "/calls/{id}/hangup", operation_id = "hang_up_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses((status = 200, description = "The call", body = CallResource))

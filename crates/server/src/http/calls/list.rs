@@ -74,7 +74,7 @@ impl FromStr for Party {
     }
 }
 
-/// A phone number or SIP address, or `web`. Commas separate values, so an address with a comma cannot be found.
+/// Phone number, SIP address or `web`. Commas separate values: addresses with a comma cannot be found.
 #[derive(ToSchema)]
 #[schema(
     max_length = 255,
@@ -84,13 +84,14 @@ impl FromStr for Party {
 #[expect(dead_code, reason = "describes a PhoneNumber")]
 pub(in crate::http) struct Phone(String);
 
-/// Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10 `metadata[key]=value` filters
-/// match the calls with this metadata.
+/// List calls.
+///
+/// The newest come first. Filters take up to 100 values, separated by commas or in repeated parameters.
 #[utoipa::path(
     get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(
         Query,
         ("metadata" = Option<BTreeMap<String, String>>, Query, style = DeepObject, explode, nullable = false,
-            description = "Only calls with this metadata, `metadata[key]=value`; up to 10 keys.", example = json!({"order": "A-17"})),
+            description = "Calls with this metadata, `metadata[key]=value`; up to 10 keys.", example = json!({"order": "A-17"})),
         PageRequest,
     ),
     responses((status = 200, description = "A page of calls", body = List<CallResource>))

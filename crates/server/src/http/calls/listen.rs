@@ -14,22 +14,22 @@ use crate::http::listening::{self, Ticket};
 use crate::http::response::JsonResponse;
 use crate::store::calls;
 
-/// Where a live call is heard.
+/// Where to listen to a live call.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ListenAddress {
-    /// The address of a websocket, good for one connection. Whoever has it can listen.
+    /// WebSocket URL for one connection. Anyone who has it can listen.
     #[schema(example = "wss://voice.example.com/media/listen/AQIDBA")]
     url: String,
-    /// Until when it can be opened.
+    /// Connect before this time.
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
 }
 
-/// Lets somebody listen to a live call, both sides.
+/// Listen to a call.
 ///
-/// The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a time, caller
-/// left, agent right, until the call ends or the key or session that asked stops working, as it does for a person who becomes a viewer. It must
-/// reach the node that runs the call. A listener who is too slow misses audio; the call never waits.
+/// Streams both sides of a live call. The WebSocket sends `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20
+/// ms of 16-bit PCM at a time, caller left, agent right. It closes when the call ends, the key or session stops working, or the person becomes
+/// a viewer. Connect to the node that runs the call. Slow listeners miss audio.
 #[utoipa::path(
     post, path = "/calls/{id}/listen", operation_id = "listen_to_call", tag = "Calls",
     params(("id" = uuid::Uuid, Path, description = "The call")),

@@ -18,9 +18,10 @@ use crate::http::extract::PathId;
 use crate::retention::recording_name;
 use crate::store::calls;
 
-/// Returns the recording: a stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
+/// Download a recording.
 ///
-/// Supports one byte range (RFC 9110 section 14); several return the whole file. `If-Range` takes the `ETag`.
+/// The recording is a stereo WAV, 8 or 16 kHz like the call, caller left, agent right. Supports one byte range; several return the whole file.
+/// `If-Range` takes the `ETag`.
 #[utoipa::path(
     get, path = "/calls/{id}/recording", operation_id = "fetch_recording", tag = "Calls",
     params(

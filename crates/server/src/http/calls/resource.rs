@@ -14,27 +14,27 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type}
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use crate::http::openapi;
+use crate::http::string_enum::string_enum;
 use crate::store::calls::{AnalysisResult, CallRow};
 use crate::talk::latency;
 
 /// A call.
 #[derive(Serialize, ToSchema)]
 pub struct CallResource {
-    /// Its id.
+    /// Unique id.
     pub id: Uuid,
-    /// Its status.
+    /// Status.
     #[schema(value_type = Status, example = "completed")]
     pub status: String,
-    /// Its direction.
+    /// Direction.
     #[schema(value_type = Direction, example = "outbound")]
     pub direction: String,
     /// The agent.
     pub agent_id: Uuid,
-    /// The agent's version when the call was placed.
+    /// Agent version when the call was placed.
     #[schema(minimum = 1, example = 1)]
     pub agent_version: i64,
-    /// The tenant's number, if it is one of its numbers.
+    /// The tenant's number, if any.
     pub number_id: Option<Uuid>,
     /// The caller.
     #[schema(example = "+12025550199")]
@@ -44,13 +44,13 @@ pub struct CallResource {
     pub to: String,
     /// Values for `{{name}}` in the agent's texts.
     pub variables: BTreeMap<String, String>,
-    /// The client's own data.
+    /// Your own data.
     #[schema(value_type = Metadata, example = json!({"order": "A-17"}))]
     pub metadata: Map<String, Value>,
     /// When it was accepted.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// When it will be dialled, as requested; until then the call is queued.
+    /// When to dial, as requested; queued until then.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub schedule_at: Option<Timestamp>,
     /// When it was dialled.
@@ -65,16 +65,16 @@ pub struct CallResource {
     /// When it ended.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
-    /// Time from answer to end, in seconds.
+    /// Seconds from answer to end.
     #[schema(minimum = 0, example = 42)]
     pub duration_seconds: i64,
-    /// Number of caller turns that the agent answered.
+    /// Caller turns that the agent answered.
     #[schema(minimum = 0, example = 5)]
     pub turns: i64,
     /// Why a completed call ended.
     #[schema(value_type = Option<EndReason>, example = "agent_hangup")]
     pub end_reason: Option<String>,
-    /// Who ended it.
+    /// Who ended the call.
     #[schema(value_type = Option<EndedBy>)]
     pub ended_by: Option<String>,
     /// Who answered, if known.
@@ -87,26 +87,26 @@ pub struct CallResource {
     pub error: Option<String>,
     /// The carrier's data of the call.
     pub carrier: CarrierPart,
-    /// A summary of the conversation, in a sentence or two.
+    /// Summary of the conversation.
     pub summary: Option<String>,
     /// Facts extracted from the conversation.
     #[schema(value_type = Option<Object>)]
     pub outcome: Option<Value>,
-    /// How post-call analysis went; `null` until the call has ended, and if there was no conversation.
+    /// Post-call analysis; `null` until the call ends, and without a conversation.
     pub analysis: Option<AnalysisResult>,
-    /// How long the caller waited for responses.
+    /// Response times.
     #[schema(value_type = Option<latency::Summary>)]
     pub latency: Option<Value>,
-    /// Usage in the units that providers charge.
+    /// Usage in the providers' units.
     pub usage: Option<Usage>,
     /// URL of the recording; needs an API key.
     pub recording_url: Option<String>,
-    /// Where the browser of a web call connects; in the response to its creation only.
+    /// Where the browser connects; only in the response that creates a web call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebPart>,
 }
 
-/// The client's own data.
+/// Your own data.
 pub(super) struct Metadata;
 
 impl ToSchema for Metadata {}
@@ -127,7 +127,7 @@ struct AnsweredBy;
 impl ToSchema for AnsweredBy {}
 impl PartialSchema for AnsweredBy {
     fn schema() -> RefOr<Schema> {
-        openapi::words("Who answered a call.", ["human", "voicemail"])
+        string_enum("Who answered a call.", ["human", "voicemail"])
     }
 }
 
@@ -149,20 +149,19 @@ impl PartialSchema for UnplacedCall {
         if let RefOr::T(Schema::Object(object)) = &mut schema {
             object.properties.remove("id");
             object.required.retain(|name| name != "id");
-            object.description =
-                Some("The call that a dry run would place: a call without id, since there is no such call.".to_owned());
+            object.description = Some("The call that a dry run would place, without an id.".to_owned());
         }
         schema
     }
 }
 
-/// Where the browser of a web call connects.
+/// Where a web call's browser connects.
 #[derive(Serialize, ToSchema)]
 pub struct WebPart {
-    /// The address of its websocket, good for one call. Whoever has it may talk.
+    /// WebSocket URL for one call. Anyone who has it can talk.
     #[schema(example = "wss://voice.example.com/media/web/0198c6a0")]
     pub url: String,
-    /// When the address expires: the browser connects before that, or the call fails as `no_answer`.
+    /// Connect before this time, or the call fails as `no_answer`.
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Timestamp,
 }
@@ -170,9 +169,9 @@ pub struct WebPart {
 /// The carrier's data of a call.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CarrierPart {
-    /// The connection of the call; none of a web call.
+    /// `null` for web calls.
     pub connection_id: Option<Uuid>,
-    /// Its provider.
+    /// Provider.
     pub provider: String,
     /// The carrier's id of the call.
     pub call_id: Option<String>,

@@ -16,14 +16,13 @@ use crate::store::calls::commands::CallCommand;
 
 const MAX_TEXT: usize = 2_000;
 
-/// Words for the agent to say.
+/// Text for the agent to say.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Say {
-    /// The text; at least one word.
+    /// Text to say; at least one word.
     #[schema(min_length = 1, max_length = 2000, example = "A colleague will join us in a minute.")]
     text: String,
-    /// Say it at once and drop the agent's current response. Otherwise it follows that response. The agent never talks over
-    /// the caller.
+    /// Drop the agent's current response and speak at once, instead of after it. The agent never talks over the caller.
     #[serde(default)]
     interrupt: bool,
 }
@@ -40,10 +39,10 @@ impl CommandBody for Say {
     }
 }
 
-/// Makes the agent say something on a live call.
+/// Speak in a call.
 ///
-/// The words become part of the conversation: the transcript includes what was heard, and the language model sees it. An agent
-/// that is saying goodbye says nothing more.
+/// The agent says the text on a live call: the language model sees it, the transcript includes what was heard. No effect while the agent says
+/// goodbye.
 #[utoipa::path(
     post, path = "/calls/{id}/say", operation_id = "say_in_call", tag = "Calls", request_body = Say,
     params(("id" = uuid::Uuid, Path, description = "The call")),

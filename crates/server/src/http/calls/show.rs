@@ -11,7 +11,9 @@ use crate::http::extract::PathId;
 use crate::http::response::JsonResponse;
 use crate::store::calls;
 
-/// Returns a call.
+/// Get a call.
+///
+/// Returns its present status, or its result once it has ended.
 #[utoipa::path(
     get, path = "/calls/{id}", operation_id = "show_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses((status = 200, description = "The call", body = CallResource))

@@ -27,15 +27,17 @@ use crate::store::{Store, connections, numbers};
 /// A call to simulate.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct SimulateCall {
-    /// One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
+    /// Number of a simulator connection, with an `inbound_agent_id`.
     #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
     to: PhoneNumber,
-    /// The caller's number. It selects the caller's behaviour, like the callee's number of an outbound call.
+    /// Caller's number. Selects the simulated behaviour, as `to` does for outbound calls.
     #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
     from: PhoneNumber,
 }
 
-/// Calls one of the tenant's numbers from the simulated phone network. The call counts towards the concurrent call limit.
+/// Simulate an inbound call.
+///
+/// Calls one of the tenant's numbers from the simulated network. Counts towards the concurrent call limit.
 #[utoipa::path(
     post, path = "/simulator/inbound", operation_id = "simulate_inbound_call", tag = "Calls", request_body = SimulateCall,
     responses(

@@ -10,7 +10,7 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
-use serde_json::{Value, json};
+use switchhook_core::call::Status;
 use switchhook_core::id::CallId;
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -30,23 +30,52 @@ const POLL_INTERVAL: Duration = Duration::from_millis(400);
 /// The transcript of a call.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Transcript {
-    /// Lines in the order in which they were completed.
+    /// Lines, in the order they were completed.
     pub data: Vec<TranscriptEntry>,
-    /// Tools that the agent used, in the order in which they ended.
+    /// Tool calls, in the order they ended.
     pub tool_calls: Vec<ToolCallEntry>,
 }
 
-/// Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
+/// The `data` of what the stream sends, by its event: `line`, `tool_call`, `end`.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum TranscriptItem {
+    Line(TranscriptEntry),
+    ToolCall(ToolCallEntry),
+    End(TranscriptEnd),
+}
+
+/// The end of a call.
+#[derive(Serialize, ToSchema)]
+struct TranscriptEnd {
+    /// The call's status.
+    #[schema(value_type = Status)]
+    status: String,
+}
+
+impl TranscriptItem {
+    /// The name of its event.
+    fn event(&self) -> &'static str {
+        match self {
+            Self::Line(_) => "line",
+            Self::ToolCall(_) => "tool_call",
+            Self::End(_) => "end",
+        }
+    }
+}
+
+/// Get a transcript.
 ///
-/// With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/transcript/stream`.
+/// Returns what was said, up to now for a live call. Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as
+/// `/stream` does.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
-        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", example = "3.1", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: last `id` seen", example = "3.1", nullable = false),
     ),
     responses(
-        (status = 200, description = "The transcript", content((Transcript = "application/json"), (TranscriptEntry = "text/event-stream"))),
-        (status = 204, description = "A stream was resumed after its end"),
+        (status = 200, description = "The transcript", content((Transcript = "application/json"), (TranscriptItem = "text/event-stream"))),
+        (status = 204, description = "Stream resumed after its end"),
         NotFound,
         CommonErrors,
     )
@@ -68,20 +97,20 @@ pub(super) async fn transcript(
     Ok(Json(Transcript { data, tool_calls }).into_response())
 }
 
-/// Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
+/// Stream a transcript.
 ///
-/// A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. A
-/// tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
+/// Sends lines and tool calls as they are written, then `end` with the call's status. Also ends when the key or session stops working or the
+/// service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript/stream", operation_id = "stream_transcript", tag = "Calls",
     security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", example = "3.1", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "Last `id` seen", example = "3.1", nullable = false),
     ),
     responses(
-        (status = 200, description = "Server-sent events `line`, `tool_call` and `end`; the `data` of a line is one",
-            body = TranscriptEntry, content_type = "text/event-stream"),
-        (status = 204, description = "A stream was resumed after its end"),
+        (status = 200, description = "Server-sent events `line`, `tool_call` and `end`, each with its item in `data`",
+            body = TranscriptItem, content_type = "text/event-stream"),
+        (status = 204, description = "Stream resumed after its end"),
         NotFound,
         CommonErrors,
     )
@@ -180,21 +209,21 @@ impl Reader {
         drop(conn);
         for line in lines {
             self.seen.lines += 1;
-            self.push("line", &json!(line))?;
+            self.push(&TranscriptItem::Line(line))?;
         }
         for tool in tools {
             self.seen.tools += 1;
-            self.push("tool_call", &json!(tool))?;
+            self.push(&TranscriptItem::ToolCall(tool))?;
         }
         if call.status().ok()?.is_terminal() {
             self.seen.ended = true;
-            self.push("end", &json!({ "status": call.status }))?;
+            self.push(&TranscriptItem::End(TranscriptEnd { status: call.status.clone() }))?;
         }
         Some(())
     }
 
-    fn push(&mut self, event: &str, data: &Value) -> Option<()> {
-        let message = sse::Event::default().id(self.seen.id()).event(event).json_data(data).ok()?;
+    fn push(&mut self, item: &TranscriptItem) -> Option<()> {
+        let message = sse::Event::default().id(self.seen.id()).event(item.event()).json_data(item).ok()?;
         self.pending.push_back(message);
         Some(())
     }

@@ -18,7 +18,7 @@ use crate::store::calls::commands::CallCommand;
 /// The transfer target.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Transfer {
-    /// A number in E.164 form, or a `sip:` URI.
+    /// E.164 number or `sip:` URI.
     #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550142")]
     to: PhoneNumber,
 }
@@ -33,10 +33,10 @@ impl CommandBody for Transfer {
     }
 }
 
-/// Transfers the caller without an announcement (a cold transfer).
+/// Transfer a call.
 ///
-/// The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with `end_reason`
-/// `transferred`. Otherwise the agent takes the caller back.
+/// Transfers the caller without an announcement (cold transfer). The agent stops speaking and the carrier transfers the call. Once the number
+/// answers, the call ends as `completed` with `end_reason` `transferred`. Otherwise the agent takes the caller back.
 #[utoipa::path(
     post, path = "/calls/{id}/transfer", operation_id = "transfer_call", tag = "Calls", request_body = Transfer,
     params(("id" = uuid::Uuid, Path, description = "The call")),

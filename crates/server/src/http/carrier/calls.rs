@@ -31,7 +31,7 @@ pub(super) async fn callback(
     let webhooks = webhooks_of(&carrier)?;
     let callback = webhooks.read(&request.as_callback(&path.topic, &body)).and_then(Callback::checked)?;
     let mut events = callback.events;
-    if is_late_leg(&row, &events)? {
+    if is_late_leg(&row, &callback.carrier_call_id, &events)? {
         if !is_of_another_call(&request, &row, &callback.carrier_call_id).await? {
             hang_up(carrier, &row, callback.carrier_call_id);
         }
@@ -51,21 +51,29 @@ pub(super) async fn callback(
 
 /// Returns the events of the call that follow from events of another leg, such as a transfer's.
 pub(super) fn of_other_leg(events: Vec<CarrierEvent>, carrier_call_id: &str) -> Vec<CarrierEvent> {
+    let carrier_call_id = carrier_call_id.to_owned();
+    if events.is_empty() {
+        return vec![CarrierEvent::OtherLegStarted { carrier_call_id }];
+    }
     let about = |event| match event {
-        // A number that answers is connected at once.
-        CarrierEvent::Answered | CarrierEvent::Bridged => Some(CarrierEvent::Bridged),
-        CarrierEvent::Hangup(_) => Some(CarrierEvent::OtherLegEnded { carrier_call_id: carrier_call_id.to_owned() }),
+        CarrierEvent::Answered => Some(CarrierEvent::OtherLegAnswered { carrier_call_id: carrier_call_id.clone() }),
+        CarrierEvent::Bridged => Some(CarrierEvent::OtherLegBridged { carrier_call_id: carrier_call_id.clone() }),
+        CarrierEvent::Hangup(_) => Some(CarrierEvent::OtherLegEnded { carrier_call_id: carrier_call_id.clone() }),
         ended @ CarrierEvent::TransferEnded { .. } => Some(ended),
         _ => None,
     };
     events.into_iter().filter_map(about).collect()
 }
 
-/// Returns whether a leg outlives its call: its id came too late, or hanging up failed. A transferred leg is meant to.
-fn is_late_leg(row: &CallRow, events: &[CarrierEvent]) -> Result<bool, ApiError> {
+/// Returns whether a leg outlives its call: its id came too late, hanging up failed, or the number of a transfer answers after the far end has
+/// hung up. A transferred leg is meant to.
+fn is_late_leg(row: &CallRow, carrier_call_id: &str, events: &[CarrierEvent]) -> Result<bool, ApiError> {
     let over = events.is_empty() || events.iter().any(|event| matches!(event, CarrierEvent::Hangup(_)));
+    let other = row.carrier_call_id.as_deref().is_some_and(|known| known != carrier_call_id);
+    let answered = || events.iter().any(|event| matches!(event, CarrierEvent::Answered | CarrierEvent::Bridged));
     let transferred = row.end_reason.as_deref() == Some(EndReason::Transferred.as_str());
-    Ok(row.status()?.is_terminal() && !row.hangup_reported && !over && !transferred)
+    let ours = !row.hangup_reported || (other && answered());
+    Ok(row.status()?.is_terminal() && ours && !over && !transferred)
 }
 
 /// Returns whether the carrier gave the leg's id to another call, which may continue.

@@ -32,8 +32,8 @@ use super::auth::Tenant;
 use super::bounds;
 use super::error::{ApiError, Conflict};
 use super::extract::{Body, JsonBytes, PathId, UnreadBody};
-use super::openapi;
 use super::response::{JsonResponse, List, WithWarnings, created};
+use super::string_enum::string_enum;
 use crate::catalogue::{self, CATALOGUE, ConnectionKind};
 use crate::store::bounds::Stored;
 use crate::store::connections::{self, ConnectionRow};
@@ -59,7 +59,7 @@ struct ProviderName;
 impl ToSchema for ProviderName {}
 impl PartialSchema for ProviderName {
     fn schema() -> RefOr<Schema> {
-        openapi::words("A carrier or provider.", CATALOGUE.iter().map(|entry| entry.name))
+        string_enum("A carrier or provider.", CATALOGUE.iter().map(|entry| entry.name))
     }
 }
 
@@ -72,53 +72,53 @@ pub struct CreateConnection {
     /// The carrier or provider.
     #[schema(value_type = ProviderName, example = "openai")]
     pub(crate) provider: String,
-    /// Settings that are not secret, under the provider's names; every provider supports `base_url`.
+    /// Provider-specific settings without secrets; all providers support `base_url`.
     #[serde(default)]
     #[schema(value_type = Object, example = json!({"base_url": "https://api.example.com/v1"}))]
     pub(crate) settings: Map<String, Value>,
-    /// Secrets under the provider's names. They are write-only.
+    /// Provider-specific secrets. Write-only.
     #[serde(default)]
     #[schema(value_type = Credentials, example = json!({"api_key": "the secret"}))]
     pub(crate) credentials: Private<BTreeMap<String, String>>,
-    /// Its limits.
+    /// Limits.
     #[serde(default)]
     pub(crate) limits: ConnectionLimits,
 }
 
-/// Changes to merge into the connection; `null` removes.
+/// Changes to merge; `null` removes a value.
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateConnection {
     /// Unique per tenant.
     #[schema(value_type = String, required = false, example = "Main line")]
     name: Option<String>,
-    /// Settings to set, or to remove with `null`.
+    /// Settings to set, or `null` to remove one.
     #[schema(value_type = Option<Object>, example = json!({"base_url": "https://api.example.com/v1"}))]
     settings: Option<Map<String, Value>>,
-    /// Credentials to set, or to remove with `null`. A masked value sent back unchanged has no effect.
+    /// Credentials to set, or `null` to remove one. Masked values sent back have no effect.
     #[schema(value_type = Option<CredentialChanges>, example = json!({"api_key": "the new secret"}))]
     credentials: Option<BTreeMap<String, Option<String>>>,
-    /// Its limits.
+    /// Limits.
     limits: Option<ConnectionLimits>,
 }
 
-/// Secrets under the provider's names.
+/// Provider-specific secrets.
 struct Credentials;
 
 impl ToSchema for Credentials {}
 impl PartialSchema for Credentials {
     fn schema() -> RefOr<Schema> {
-        secrets("Secrets under the provider's names.", Type::String.into())
+        secrets("Provider-specific secrets.", Type::String.into())
     }
 }
 
-/// New secrets, or `null` to remove one.
+/// New secrets; `null` removes one.
 struct CredentialChanges;
 
 impl ToSchema for CredentialChanges {}
 impl PartialSchema for CredentialChanges {
     fn schema() -> RefOr<Schema> {
-        let words = "New secrets, or `null` to remove one.";
+        let words = "New secrets; `null` removes one.";
         secrets(words, SchemaType::from_iter([Type::String, Type::Null]))
     }
 }
@@ -137,7 +137,7 @@ fn secrets(description: &str, kind: SchemaType) -> RefOr<Schema> {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ConnectionLimits {
-    /// Concurrent calls; `null` is no limit.
+    /// Concurrent calls; `null` for no limit.
     #[schema(minimum = 1, maximum = 100_000)]
     pub(crate) max_concurrent: Option<i64>,
 }
@@ -145,7 +145,7 @@ pub struct ConnectionLimits {
 /// A connection.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ConnectionResource {
-    /// Its id.
+    /// Unique id.
     id: Uuid,
     /// Unique per tenant.
     #[schema(example = "Main line")]
@@ -153,22 +153,22 @@ pub struct ConnectionResource {
     /// The carrier or provider.
     #[schema(value_type = ProviderName, example = "openai")]
     provider: String,
-    /// Its kind.
+    /// Kind.
     kind: ConnectionKind,
     /// Every kind it supports.
     kinds: Vec<ConnectionKind>,
-    /// Settings that are not secret.
+    /// Settings without secrets.
     #[schema(value_type = Object)]
     settings: Map<String, Value>,
     /// Names of the credentials with their last characters.
     #[schema(value_type = BTreeMap<String, String>, example = json!({"auth_token": "••••3f2a"}))]
     credentials: BTreeMap<String, String>,
-    /// Its limits.
+    /// Limits.
     limits: ConnectionLimits,
-    /// When it was created.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
@@ -196,7 +196,9 @@ impl From<ConnectionRow> for ConnectionResource {
     }
 }
 
-/// Creates a connection.
+/// Create a connection.
+///
+/// Credentials are stored encrypted and never returned in full.
 #[utoipa::path(
     post, path = "/connections", operation_id = "create_connection", tag = "Connections", request_body = CreateConnection,
     responses(
@@ -249,7 +251,9 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
     error.into()
 }
 
-/// Lists the tenant's connections, newest first.
+/// List connections.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/connections", operation_id = "list_connections", tag = "Connections", params(PageRequest),
     responses((status = 200, description = "A page of connections", body = List<ConnectionResource>))
@@ -260,7 +264,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
     Ok(Json(List::of(page, ConnectionResource::from)))
 }
 
-/// Returns a connection.
+/// Get a connection.
+///
+/// Returns only the last characters of credentials.
 #[utoipa::path(
     get, path = "/connections/{id}", operation_id = "show_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses((status = 200, description = "The connection", body = ConnectionResource))
@@ -275,10 +281,10 @@ fn connection_not_found() -> ApiError {
     ApiError::not_found("connection")
 }
 
-/// Updates a connection. Its provider cannot change. A patch that changes nothing leaves `updated_at`.
+/// Update a connection.
 ///
-/// A change of the origin of `settings.base_url`, or of `settings.space` or `settings.host`, requires all credentials again in
-/// the same request: stored credentials are not sent to a new address.
+/// The provider cannot change. Changing `settings.space`, `settings.host` or the origin of `settings.base_url` requires all credentials in the
+/// same request. If nothing changes, `updated_at` stays the same.
 #[utoipa::path(
     patch, path = "/connections/{id}", operation_id = "update_connection", tag = "Connections", request_body = UpdateConnection,
     params(("id" = Uuid, Path, description = "The connection")),
@@ -315,7 +321,9 @@ pub(crate) async fn write_changed(tx: &mut Tx, row: &ConnectionRow) -> Result<()
     Ok(refusals::forget(tx, TenantId::from_uuid(row.tenant_id), ConnectionId::from_uuid(row.id)).await?)
 }
 
-/// Deletes an unused connection.
+/// Delete a connection.
+///
+/// No agent or number may use it.
 #[utoipa::path(
     delete, path = "/connections/{id}", operation_id = "delete_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses((status = 204, description = "Deleted"), Conflict)

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use serde::Serialize;
 use switchhook_core::id::{ConnectionId, TenantId};
-use switchhook_providers::check::{Check, DEADLINE};
+use switchhook_providers::check::{CHECKS_TIMEOUT, Check};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -49,7 +49,7 @@ impl Trials {
         let turn = self.turn(tenant)?;
         let began = Instant::now();
         let places = if local { &self.local } else { &self.places };
-        let place = tokio::time::timeout(DEADLINE, places.acquire()).await;
+        let place = tokio::time::timeout(CHECKS_TIMEOUT, places.acquire()).await;
         let place = place.map_err(|_| busy())?.map_err(anyhow::Error::from)?;
         Ok(Trial { began, _turn: turn, _place: place })
     }
@@ -74,7 +74,7 @@ pub(super) struct Trial<'t> {
 impl Trial<'_> {
     /// The rest of its time.
     pub(super) fn left(&self) -> Duration {
-        DEADLINE.saturating_sub(self.began.elapsed())
+        CHECKS_TIMEOUT.saturating_sub(self.began.elapsed())
     }
 }
 
@@ -102,11 +102,11 @@ pub(super) struct ConnectionTest {
     checks: Vec<Check>,
 }
 
-/// Tests a connection against the real service, without placing a call.
+/// Test a connection.
 ///
-/// A carrier checks the credentials; a language model responds with a word, speech-to-text transcribes one, text-to-speech speaks
-/// one. That may cost a fraction of a cent, and takes at most 15 seconds. A failed check is not an error of this request. A tenant
-/// tests one connection at a time per node, others get 429. A node runs eight tests at once; others wait and get 503 after 15 seconds.
+/// Tests it against the provider, without placing a call. Checks a carrier's credentials; has a language model, speech-to-text or
+/// text-to-speech process one word, which can cost a fraction of a cent. Takes up to 15 seconds. A failed check still returns 200. Limits: one
+/// test at a time per tenant and node (429); eight per node, others wait up to 15 seconds (503).
 #[utoipa::path(
     post, path = "/connections/{id}/test", operation_id = "test_connection", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),

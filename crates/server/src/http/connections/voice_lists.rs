@@ -13,7 +13,7 @@ use switchhook_runtime::clock::Clock;
 use crate::calls::setup::VoiceError;
 
 /// How long a list is cached.
-const KEPT: Duration = Duration::from_secs(300);
+const CACHED_FOR: Duration = Duration::from_secs(300);
 /// How long a failure is cached.
 pub(super) const FAILURE_KEPT: Duration = Duration::from_secs(15);
 /// Answers to keep. Each is at most as large as a list of voices may be.
@@ -56,7 +56,7 @@ impl VoiceLists {
                 return known.listed.clone();
             }
             let listed = ask.await;
-            let until = clock.now() + if listed.is_ok() { KEPT } else { FAILURE_KEPT };
+            let until = clock.now() + if listed.is_ok() { CACHED_FOR } else { FAILURE_KEPT };
             *answer = Some(Answer { changed_at, until, listed: listed.clone() });
             listed
         });

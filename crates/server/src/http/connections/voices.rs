@@ -29,19 +29,19 @@ const MAX_WORD: usize = 200;
 /// The default text of a sample.
 const TEXT: &str = "Hello, and thank you for calling. How can I help you today?";
 
-/// What a voice says in its sample.
+/// A voice sample to create.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Sample {
-    /// The text; default: a greeting in English.
+    /// Defaults to an English greeting.
     #[schema(min_length = 1, max_length = 200, example = "Good morning, this is Ava.")]
     text: Option<String>,
-    /// Its language, as a BCP 47 tag; default `en-US`.
+    /// Language (BCP 47); default `en-US`.
     #[schema(pattern = "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$", max_length = 35, example = "en-US")]
     language: Option<String>,
-    /// Speaking rate; default 1, the voice's own.
+    /// Speaking rate; default 1.
     #[schema(minimum = 0.5, maximum = 2.0)]
     speed: Option<f32>,
-    /// The provider's model; default: the connection's.
+    /// Model name; defaults to the connection's.
     #[schema(min_length = 1, max_length = 200)]
     model: Option<String>,
 }
@@ -108,11 +108,11 @@ async fn connection(state: &HttpState, tenant: Tenant, id: ConnectionId) -> Resu
     connections::get(&mut conn, tenant.id, id).await?.ok_or_else(connection_not_found)
 }
 
-/// Lists the voices of a connection's text to speech.
+/// List a connection's voices.
 ///
-/// ElevenLabs and Cartesia list the voices of the account. Lists for OpenAI and Deepgram are Switchhook's, and not `complete`; other
-/// servers with OpenAI's API have the connection's own voice only. A connection without text to speech gets 422, a viewer's session 403.
-/// A provider's list is kept for five minutes, a failure for 15 seconds, until the connection is changed.
+/// ElevenLabs and Cartesia return the account's voices; OpenAI and Deepgram a built-in list, not `complete`; other OpenAI-compatible servers
+/// only the connection's voice. Returns 422 without text-to-speech, 403 for viewers. Cached for five minutes (failures 15 seconds) or until the
+/// connection changes.
 #[utoipa::path(
     get, path = "/connections/{id}/voices", operation_id = "list_voices", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
@@ -133,7 +133,9 @@ pub(super) async fn list(
     }
 }
 
-/// Lists the voices of agents without a `tts.connection_id`.
+/// List local voices.
+///
+/// Lists the voices for agents without a `tts.connection_id`.
 #[utoipa::path(
     get, path = "/connections/local/voices", operation_id = "list_local_voices", tag = "Connections",
     responses((status = 200, description = "The voices", body = VoiceList))
@@ -142,10 +144,10 @@ pub(super) async fn list_local(state: HttpState, _: Tenant) -> JsonResponse<Voic
     Ok(Json(state.setup()?.voices(None).await?))
 }
 
-/// Returns a short sample of a voice, as callers hear it: a mono WAV.
+/// Sample a voice.
 ///
-/// The provider charges it like any speech. Samples take part in the limits of connection tests: a tenant has one at a time per
-/// node.
+/// Returns a few words as callers hear them, as mono WAV. The provider charges for it. Shares the limit of connection tests: one at a time per
+/// tenant and node.
 #[utoipa::path(
     post, path = "/connections/{id}/voices/{voice}/sample", operation_id = "sample_voice", tag = "Connections",
     request_body = Sample,
@@ -166,7 +168,9 @@ pub(super) async fn sample(
     speak(&state, tenant, Some(&row), sample.request(voice)?).await
 }
 
-/// Returns a short sample of a local voice, as callers hear it: a mono WAV.
+/// Sample a local voice.
+///
+/// Returns a few words as callers hear them, as mono WAV.
 #[utoipa::path(
     post, path = "/connections/local/voices/{voice}/sample", operation_id = "sample_local_voice", tag = "Connections",
     request_body = Sample,

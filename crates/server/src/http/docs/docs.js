@@ -9,9 +9,12 @@ function make(name, attributes, ...children) {
 }
 
 // Markdown as far as descriptions use it: paragraphs and `code`.
+function inline(text) {
+  return (text ?? "").split("`").map((part, index) => (index % 2 ? make("code", {}, part) : part));
+}
+
 function prose(text) {
-  const paragraphs = (text ?? "").split(/\n\n+/).map((paragraph) =>
-    make("p", {}, ...paragraph.split("`").map((part, index) => (index % 2 ? make("code", {}, part) : part))));
+  const paragraphs = (text ?? "").split(/\n\n+/).map((paragraph) => make("p", {}, ...inline(paragraph)));
   const fragment = document.createDocumentFragment();
   fragment.append(...paragraphs);
   return fragment;
@@ -63,7 +66,7 @@ function row(name, type, description, required) {
   return make("tr", {},
     make("td", {}, make("code", {}, name), required ? make("span", { class: "quiet" }, " required") : null),
     make("td", { class: "quiet" }, type),
-    make("td", {}, description ?? ""));
+    make("td", {}, ...inline(description)));
 }
 
 function fieldTable(api, schema, depth = 0) {
@@ -140,28 +143,45 @@ function responses(api, operation) {
     const headers = Object.entries(response.headers ?? {}).map(([name, header]) => [name, referred(api, header)]);
     const table = make("table", {}, ...headers.map(([name, header]) => row(name, kind(api, header.schema), header.description)));
     return make("details", {},
-      make("summary", {}, make("strong", {}, status), ` ${response.description}`),
+      make("summary", {}, make("strong", {}, status), " ", ...inline(response.description)),
       contents(api, response.content),
       headers.length ? make("details", {}, make("summary", {}, "Headers"), table) : null);
   });
 }
 
-function article(api, path, method, operation) {
-  const parameters = (operation.parameters ?? []).map((shared) => referred(api, shared)).map((parameter) =>
+// The body to begin with: the document's example, or the required fields.
+function firstBody(api, [, { schema, example }]) {
+  if (example !== undefined || resolve(api, schema).example !== undefined) return example ?? resolve(api, schema).example;
+  const { properties, required } = fields(api, schema);
+  return Object.fromEntries(Object.keys(properties).filter((name) => required.has(name)).map((name) => [name, exampleOf(api, properties[name])]));
+}
+
+function requestParts(api, path, method, operation, parameters, entry) {
+  const body = Object.entries(operation.requestBody?.content ?? {})[0];
+  const example = body && firstBody(api, body);
+  const answer = operation.responses["200"]?.content?.["application/json"]?.schema;
+  const many = Boolean(entry?.stream ?? (answer && fields(api, answer).properties.next_cursor));
+  return tryIt(make, { path, method, parameters, body: body?.[0], example, entry, many });
+}
+
+function article(api, path, method, operation, entry) {
+  const all = (operation.parameters ?? []).map((shared) => referred(api, shared));
+  const parameters = all.map((parameter) =>
     row(parameter.name, `${parameter.in}: ${kind(api, parameter.schema)}`, parameter.description, parameter.required));
   return make("article", { id: operation.operationId },
-    make("h3", {}, operation.summary ?? operation.operationId),
+    make("h3", {}, ...inline(operation.summary ?? operation.operationId)),
     make("p", {}, make("span", { class: "method" }, method), " ", make("code", {}, path)),
     prose(operation.description),
     parameters.length ? make("h4", {}, "Parameters") : null,
     parameters.length ? make("table", {}, ...parameters) : null,
     operation.requestBody ? make("h4", {}, "Body") : null,
     operation.requestBody ? contents(api, operation.requestBody.content) : null,
+    ...requestParts(api, path, method, operation, all, entry),
     make("h4", {}, "Responses"),
     ...responses(api, operation));
 }
 
-function show(api) {
+function show(api, clients) {
   const main = document.getElementById("operations");
   const nav = document.getElementById("contents");
   const entries = [];
@@ -173,8 +193,8 @@ function show(api) {
     for (const [path, methods] of Object.entries(api.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
         if (operation.tags?.[0] !== tag.name) continue;
-        const shown = article(api, path, method, operation);
-        const link = make("a", { href: `#${operation.operationId}` }, operation.summary ?? operation.operationId);
+        const shown = article(api, path, method, operation, clients[operation.operationId]);
+        const link = make("a", { href: `#${operation.operationId}` }, ...inline(operation.summary ?? operation.operationId));
         section.append(shown);
         group.append(link);
         entries.push({ text: `${method} ${path} ${operation.summary} ${operation.operationId}`.toLowerCase(), shown, link });
@@ -193,9 +213,13 @@ function show(api) {
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
-fetch(new URL("../openapi.json", document.currentScript.src))
-  .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`status ${answer.status}`))))
-  .then(show)
+function load(path) {
+  return fetch(new URL(path, document.querySelector("script[src$='docs.js']").src))
+    .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`status ${answer.status}`))));
+}
+
+Promise.all([load("../openapi.json"), load("clients.json")])
+  .then(([api, clients]) => show(api, clients))
   .catch((error) => {
     document.getElementById("operations").textContent = `The description of the API could not be loaded: ${error.message}`;
   });

@@ -61,6 +61,7 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
         &[429],
         "the tenant, its sessions and event tokens, or one of them have as many event streams on this node as they may",
     ),
+    ("too_many_tenants", &[409], "the person belongs to as many tenants as they may"),
     ("unauthorized", &[401], "no valid API key or session"),
     ("web_call_rate_limit", &[429], "an address opens too many sockets of web calls"),
     ("webhook_disabled", &[409], "the webhook endpoint is disabled"),
@@ -78,6 +79,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::http::error::by_operation::{COMMON, OF_SOME};
 
     fn sources(folder: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).expect("the sources").map(|entry| entry.expect("an entry").path());
@@ -114,12 +116,19 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_has_the_same_table() {
+    fn the_documentation_has_the_same_table_and_names_the_operations() {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/api.md");
         let page = fs::read_to_string(page).expect("the page");
         for (code, statuses, meaning) in CODES {
             let statuses: Vec<_> = statuses.iter().map(u16::to_string).collect();
-            let row = format!("| `{code}` | {} | {meaning} |", statuses.join(", "));
+            let some = OF_SOME.iter().find(|(known, _)| known == code);
+            let operations = match some {
+                Some((_, operations)) => operations.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", "),
+                None if COMMON.contains(code) => "all".to_owned(),
+                None => String::new(),
+            };
+            let row =
+                format!("| `{code}` | {} | {meaning} | {operations} |", statuses.join(", ")).replace("|  |", "| |");
             assert!(page.contains(&row), "docs/api.md lacks: {row}");
         }
     }

@@ -10,7 +10,7 @@ use tokio::sync::broadcast;
 use uuid::Uuid;
 
 use crate::http::HttpState;
-use crate::store::events::{self, TenantEvent};
+use crate::store::events::{self, EventRow};
 
 /// Time between two looks without a wakeup, as for calls on other nodes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -18,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Ids are made before their commit, which takes at most this long, waits for connections and locks included: an event can appear before
 /// others that are this much newer.
-const OVERLAP: Duration = Duration::from_secs(12);
+const COMMIT_DELAY: Duration = Duration::from_secs(12);
 /// Events read at once.
 const BATCH: i64 = 500;
 /// Events that a follower can be behind.
@@ -26,11 +26,11 @@ const CAPACITY: usize = 2_048;
 
 /// The feeds of this node. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(in crate::http) struct Feeds(Arc<Mutex<HashMap<TenantId, broadcast::Sender<Arc<TenantEvent>>>>>);
+pub(in crate::http) struct Feeds(Arc<Mutex<HashMap<TenantId, broadcast::Sender<Arc<EventRow>>>>>);
 
 impl Feeds {
     /// Subscribes to the events of a tenant, from a few seconds ago.
-    pub(super) fn subscribe(&self, state: &HttpState, tenant: TenantId) -> broadcast::Receiver<Arc<TenantEvent>> {
+    pub(super) fn subscribe(&self, state: &HttpState, tenant: TenantId) -> broadcast::Receiver<Arc<EventRow>> {
         let mut feeds = self.feeds();
         if let Some(feed) = feeds.get(&tenant) {
             return feed.subscribe();
@@ -42,7 +42,7 @@ impl Feeds {
     }
 
     /// Ends a feed without followers. Returns whether it has ended.
-    fn end_unused(&self, tenant: TenantId, feed: &broadcast::Sender<Arc<TenantEvent>>) -> bool {
+    fn end_unused(&self, tenant: TenantId, feed: &broadcast::Sender<Arc<EventRow>>) -> bool {
         let mut feeds = self.feeds();
         let unused = feed.receiver_count() == 0;
         if unused {
@@ -51,14 +51,14 @@ impl Feeds {
         unused
     }
 
-    fn feeds(&self) -> MutexGuard<'_, HashMap<TenantId, broadcast::Sender<Arc<TenantEvent>>>> {
+    fn feeds(&self) -> MutexGuard<'_, HashMap<TenantId, broadcast::Sender<Arc<EventRow>>>> {
         // The state is consistent at every step.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Sends the events of a tenant until no stream follows. When the database fails, all streams end, and their clients resume them.
-async fn feed(state: HttpState, tenant: TenantId, sender: broadcast::Sender<Arc<TenantEvent>>) {
+async fn feed(state: HttpState, tenant: TenantId, sender: broadcast::Sender<Arc<EventRow>>) {
     let wakeups = state.wakeups.webhooks.clone();
     let mut sent: HashSet<Uuid> = HashSet::new();
     let mut looked_at = state.clock.now();
@@ -94,7 +94,7 @@ async fn new(
     tenant: TenantId,
     mut since: Uuid,
     sent: &mut HashSet<Uuid>,
-) -> Result<Vec<TenantEvent>, sqlx::Error> {
+) -> Result<Vec<EventRow>, sqlx::Error> {
     let mut found = Vec::new();
     loop {
         let mut conn = state.store.read().await?;
@@ -110,14 +110,14 @@ async fn new(
 }
 
 /// Ids of the same millisecond are in no order.
-pub(super) fn in_order(mut events: Vec<TenantEvent>) -> Vec<TenantEvent> {
-    events.sort_by_key(|event| (event.event.created_at, event.event.sequence));
+pub(super) fn in_order(mut events: Vec<EventRow>) -> Vec<EventRow> {
+    events.sort_by_key(|event| (event.created_at, event.sequence));
     events
 }
 
 /// The id after which events are read that may not have been seen at `at`.
 pub(super) fn overlapping(at: Timestamp) -> Uuid {
-    EventId::new(at - OVERLAP, [0; 10]).uuid()
+    EventId::new(at - COMMIT_DELAY, [0; 10]).uuid()
 }
 
 /// Returns when an event's id was created; `None` if it is not an event's id.

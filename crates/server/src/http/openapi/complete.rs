@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::document::{METHODS, SCHEMAS, operations, reference};
+use super::document::{METHODS, SCHEMAS, collect, operations, reference};
 use super::events::describe_events;
 use super::example::{conflict, error_example, example};
 use super::recorded::{add_recorded, drop_examples_of_fields};
 use super::requests::{complete_requests, sent};
 use super::values::{describe_metadata_filter, describe_values};
-use super::{names, shared};
+use super::{names, shared, unions};
+use crate::http::error::by_operation;
 
 const JSON: &str = "application/json";
 const UUID: &str = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
@@ -22,8 +23,9 @@ const DATE_TIME: &str = "^[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0
 pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
     names::rename(document);
+    unions::discriminate(&mut document["components"]["schemas"]);
     describe_values(&mut document["components"]["schemas"]);
-    drop_formats_of_small_integers(&mut document["components"]["schemas"]);
+    drop_what_says_nothing(&mut document["components"]["schemas"]);
     describe_events(document);
     describe_metadata_filter(document);
     complete_requests(document);
@@ -86,16 +88,17 @@ fn refer_to_generic_parts(document: &mut Value) {
     schemas.extend(warnings.map(|warnings| (WARNINGS.to_owned(), warnings)));
 }
 
-/// Where there is a limit, the size in bits says nothing more.
-fn drop_formats_of_small_integers(schema: &mut Value) {
+/// Where there is a limit, the size in bits says nothing more; names of fields are strings in any case.
+fn drop_what_says_nothing(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            fields.values_mut().for_each(drop_formats_of_small_integers);
+            fields.values_mut().for_each(drop_what_says_nothing);
             if fields.contains_key("maximum") && fields.get("format").is_some_and(|format| format == "int32") {
                 fields.remove("format");
             }
+            fields.retain(|word, value| word != "propertyNames" || *value != json!({ "type": "string" }));
         }
-        Value::Array(items) => items.iter_mut().for_each(drop_formats_of_small_integers),
+        Value::Array(items) => items.iter_mut().for_each(drop_what_says_nothing),
         _ => {}
     }
 }
@@ -123,42 +126,45 @@ fn spell_out_formats(schema: &mut Value) {
     }
 }
 
-/// Fields that a response can lack: `*` stands for any schema.
-const SOMETIMES: [(&str, &[&str]); 2] = [("*", &["warnings", "web"]), ("Tool", &["headers", "tools", "destinations"])];
+/// Fields that a response can lack.
+const SOMETIMES: [&str; 2] = ["warnings", "web"];
+
+/// What only requests need: a client that checks responses by it would refuse what a later version allows.
+const LIMITS: [&str; 7] = ["maximum", "pattern", "minLength", "maxLength", "minItems", "maxItems", "maxProperties"];
 
 /// Marks all fields of responses as required: they can be `null`, but hardly any can be absent. So none needs a default.
 fn require_what_answers_always_hold(document: &mut Value) {
     let sent = sent(document);
+    let mut asked = Vec::new();
+    operations(document).for_each(|operation| collect(&operation["parameters"], document, &mut asked));
     let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
     for (name, schema) in schemas.iter_mut().filter(|(name, _)| !sent.contains(name)) {
-        without_defaults(schema);
-        require_all(name, schema);
-        schema
-            .get_mut("allOf")
-            .and_then(Value::as_array_mut)
-            .into_iter()
-            .flatten()
-            .for_each(|part| require_all(name, part));
+        without(&["default"], schema);
+        if !asked.contains(name) {
+            without(&LIMITS, schema);
+        }
+        require_all(schema);
+        schema.get_mut("allOf").and_then(Value::as_array_mut).into_iter().flatten().for_each(require_all);
     }
 }
 
-fn without_defaults(schema: &mut Value) {
+fn without(words: &[&str], schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else { return };
-    fields.remove("default");
+    fields.retain(|word, _| !words.contains(&word.as_str()));
     for (word, part) in fields.iter_mut().filter(|(word, _)| *word != "example") {
         match part {
-            Value::Object(properties) if word == "properties" => properties.values_mut().for_each(without_defaults),
-            Value::Array(schemas) => schemas.iter_mut().for_each(without_defaults),
-            part => without_defaults(part),
+            Value::Object(properties) if word == "properties" => {
+                properties.values_mut().for_each(|property| without(words, property));
+            }
+            Value::Array(schemas) => schemas.iter_mut().for_each(|schema| without(words, schema)),
+            part => without(words, part),
         }
     }
 }
 
-fn require_all(of: &str, schema: &mut Value) {
+fn require_all(schema: &mut Value) {
     let Some(properties) = schema["properties"].as_object() else { return };
-    let sometimes =
-        |name: &str| SOMETIMES.iter().any(|(schema, names)| ["*", of].contains(schema) && names.contains(&name));
-    let names: Vec<_> = properties.keys().filter(|name| !sometimes(name)).cloned().collect();
+    let names: Vec<_> = properties.keys().filter(|name| !SOMETIMES.contains(&name.as_str())).cloned().collect();
     if !names.is_empty() {
         schema["required"] = names.into();
     }
@@ -180,9 +186,20 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
         // A body without required fields is optional.
         body["required"] = requires_something(&body["content"][JSON]["schema"], schemas).into();
     }
+    // The first line of a function's documentation; as a title it has no full stop.
+    let summary = operation["summary"].as_str().map(|words| words.trim_end_matches('.').to_owned());
+    operation["summary"] = summary.into();
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
+    let own = own_codes(operation, &id);
+    if !own.is_empty() {
+        operation["x-error-codes"] = own.into();
+    }
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for (status, response) in responses {
+        let common: Vec<_> = status.parse().into_iter().flat_map(by_operation::common).collect();
+        if !common.is_empty() {
+            response["x-error-codes"] = common.into();
+        }
         if status == "409" {
             let conflict = conflict(&id);
             response["description"] = conflict["detail"].clone();
@@ -205,6 +222,16 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
             content["schema"] = json!({ "type": "string", "format": "binary", "contentMediaType": kind });
         }
     }
+}
+
+/// The codes of an operation's errors besides those that its responses name, by status.
+fn own_codes(operation: &Value, id: &str) -> Map<String, Value> {
+    let statuses = operation["responses"].as_object().into_iter().flat_map(Map::keys);
+    let own = |status: &String| {
+        let codes: Vec<_> = by_operation::own(id, status.parse().ok()?).collect();
+        (!codes.is_empty()).then(|| (status.clone(), codes.into()))
+    };
+    statuses.filter_map(own).collect()
 }
 
 fn requires_something(schema: &Value, schemas: &Value) -> bool {
@@ -231,7 +258,7 @@ fn headers(status: &str) -> Map<String, Value> {
     let mut headers = Map::new();
     headers.insert(
         "X-Request-Id".to_owned(),
-        text("The id of this request, as in the service's logs", id, "0198c6a0-0000-7000-8000-000000000000".into()),
+        text("Request id, as in the service's logs", id, "0198c6a0-0000-7000-8000-000000000000".into()),
     );
     if status == "401" {
         let challenge = json!({ "type": "string", "enum": ["Bearer"] });
@@ -239,7 +266,7 @@ fn headers(status: &str) -> Map<String, Value> {
     }
     if status == "429" {
         let policy = "The request limit and its window, in seconds";
-        let left = "Remaining requests; after a refusal also `t`, the seconds until there is one";
+        let left = "Remaining requests; after a refusal also `t`, seconds until the next one";
         headers.insert("RateLimit-Policy".to_owned(), text(policy, string.clone(), "\"requests\";q=120;w=60".into()));
         headers.insert("RateLimit".to_owned(), text(left, string, "\"requests\";r=0;t=9".into()));
     }

@@ -1,9 +1,10 @@
 //! Events: the data of each kind, the bodies of webhooks, and the requests that deliver them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use switchhook_core::event::{EventKind, WEBHOOK_TEST};
 
-use super::document::{SCHEMAS, reference};
+use super::document::reference;
+use super::unions::union;
 
 /// The data of an event, by its kind; other kinds have what all have.
 const DATA: [(&str, &str); 3] = [
@@ -12,6 +13,9 @@ const DATA: [(&str, &str); 3] = [
     ("carrier.hangup", "CarrierHangupData"),
 ];
 const ANY_DATA: &str = "CallEventData";
+/// An event as the API returns it, and what all of them have.
+const EVENT: &str = "CallEvent";
+const ANY_EVENT: &str = "CallEventHead";
 /// What all bodies have.
 const ANY_BODY: &str = "WebhookEventHead";
 
@@ -21,32 +25,30 @@ pub(super) fn describe_events(document: &mut Value) {
     for (name, schema) in data_schemas() {
         schemas[name] = schema;
     }
-    for events in ["CallEvent", "TenantEvent"] {
-        let data = schemas[events].pointer_mut("/properties/data");
-        if let Some(data) = data {
-            *data = reference("EventData");
-        }
+    let mut any = schemas[EVENT].take();
+    let description = any.as_object_mut().and_then(|any| any.remove("description"));
+    for own in ["event", "data"] {
+        any["properties"].as_object_mut().map(|fields| fields.remove(own));
     }
+    schemas[ANY_EVENT] = any;
+    let events = kinds().filter(|(event, _)| *event != WEBHOOK_TEST);
+    schemas[EVENT] = by_kind(schemas, events, "", ANY_EVENT);
+    schemas[EVENT]["description"] = description.into();
     schemas[ANY_BODY] = json!({
         "type": "object",
-        "description": "What the body of every delivery holds.",
         "properties": {
-            "id": { "type": "string", "format": "uuid", "description": "The delivery's id, the same in every attempt." },
+            "id": { "type": "string", "format": "uuid", "description": "Delivery id, the same in every attempt." },
             "created": { "type": "integer", "format": "int64", "description": "When it happened, in Unix seconds." },
         },
     });
-    let mut mapping = Map::new();
-    for (event, data) in kinds() {
-        let name = body_name(event);
-        schemas[&name] = body(event, data);
-        mapping.insert(event.to_owned(), format!("{SCHEMAS}{name}").into());
+    // What a stream sends has no tag: its event says what it is.
+    let items = schemas["TranscriptItem"].as_object_mut();
+    if let Some(items) = items {
+        let kinds = items.remove("oneOf").unwrap_or_default();
+        items.insert("anyOf".to_owned(), kinds);
     }
-    let bodies: Vec<Value> = mapping.values().map(|body| json!({ "$ref": body })).collect();
-    schemas["WebhookEvent"] = json!({
-        "description": "The body of a delivery. Later versions can send more kinds of events and more fields.",
-        "oneOf": bodies,
-        "discriminator": { "propertyName": "event", "mapping": mapping },
-    });
+    schemas["WebhookEvent"] = by_kind(schemas, kinds(), "Event", ANY_BODY);
+    schemas["WebhookEvent"]["description"] = "Body of a delivery.".into();
     document["webhooks"] = json!({ "event": { "post": delivery() } });
 }
 
@@ -59,38 +61,48 @@ fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain([(WEBHOOK_TEST, "WebhookTestData")])
 }
 
-/// `CallInProgressEvent` for `call.in_progress`.
-fn body_name(event: &str) -> String {
+/// Adds a schema for each kind, which has what all of them have, and returns the union of these.
+fn by_kind(
+    schemas: &mut Value,
+    kinds: impl Iterator<Item = (&'static str, &'static str)>,
+    suffix: &str,
+    any: &str,
+) -> Value {
+    let kinds: Vec<_> = kinds.map(|(event, data)| (event, name(event) + suffix, data)).collect();
+    for (event, name, data) in &kinds {
+        let own = json!({
+            "type": "object",
+            "properties": { "event": { "type": "string", "const": event }, "data": reference(data) },
+        });
+        schemas[name] = json!({ "allOf": [reference(any), own] });
+    }
+    union("event", kinds.iter().map(|(event, name, _)| (*event, name.as_str())))
+}
+
+/// `CallInProgress` for `call.in_progress`.
+fn name(event: &str) -> String {
     let words = event.split(['.', '_']).map(|word| {
         let (first, rest) = word.split_at_checked(1).unwrap_or_default();
         first.to_uppercase() + rest
     });
-    format!("{}Event", words.collect::<String>())
-}
-
-fn body(event: &str, data: &str) -> Value {
-    let own = json!({
-        "type": "object",
-        "properties": { "event": { "type": "string", "const": event }, "data": reference(data) },
-    });
-    json!({ "allOf": [reference(ANY_BODY), own] })
+    words.collect()
 }
 
 /// The data of events: what all have, and what some have besides.
-fn data_schemas() -> [(&'static str, Value); 7] {
+fn data_schemas() -> [(&'static str, Value); 5] {
     let uuid = |description: &str| json!({ "type": "string", "format": "uuid", "description": description });
     let text = |description: &str| json!({ "type": ["string", "null"], "description": description });
     let number = |description: &str| json!({ "type": "integer", "minimum": 0, "description": description });
     let more =
         |properties: Value| json!({ "allOf": [reference(ANY_DATA), { "type": "object", "properties": properties }] });
-    let (duration, turns) = (number("Seconds from answer to end."), number("The caller's turns that were answered."));
+    let (duration, turns) = (number("Seconds from answer to end."), number("Caller turns that the agent answered."));
     let either = |name: &str| json!({ "oneOf": [reference(name), { "type": "null" }] });
     [
         (
             ANY_DATA,
             json!({
                 "type": "object",
-                "description": "What the data of every event of a call holds.",
+                "description": "Data of every call event.",
                 "properties": {
                     "call_id": uuid("The call."),
                     "status": reference("CallStatus"),
@@ -99,18 +111,18 @@ fn data_schemas() -> [(&'static str, Value); 7] {
                     "from": { "type": "string", "description": "The caller." },
                     "to": { "type": "string", "description": "The callee." },
                     "metadata": reference("Metadata"),
-                    "sequence": { "type": "integer", "minimum": 1, "description": "The event's number within the call." },
+                    "sequence": { "type": "integer", "minimum": 1, "description": "Number within the call." },
                 },
             }),
         ),
         (
             "CallCompletedData",
             more(json!({
-                "summary": { "type": "string", "description": "The conversation in a few sentences." },
+                "summary": { "type": "string", "description": "Summary of the conversation." },
                 "duration_seconds": duration, "turns": turns,
                 "error": text("`null`: the call did not fail."),
                 "end_reason": either("CallEndReason"),
-                "outcome": { "description": "The result, in the shape of the agent's `analysis.schema`." },
+                "outcome": { "description": "Result, in the shape of the agent's `analysis.schema`." },
             })),
         ),
         (
@@ -130,18 +142,6 @@ fn data_schemas() -> [(&'static str, Value); 7] {
                 "hung_up_by": either("CallEndedBy"),
             })),
         ),
-        (
-            "DeletedData",
-            json!({ "type": "object", "additionalProperties": false,
-            "description": "What is left of an event whose words were deleted." }),
-        ),
-        (
-            "EventData",
-            json!({
-                "description": "The data of an event, by its kind.",
-                "anyOf": DATA.map(|(_, data)| data).into_iter().chain([ANY_DATA, "DeletedData"]).map(reference).collect::<Vec<_>>(),
-            }),
-        ),
         ("WebhookTestData", json!({ "type": "object", "properties": { "message": { "type": "string" } } })),
     ]
 }
@@ -153,9 +153,8 @@ fn delivery() -> Value {
         "operationId": "receive_event",
         // With the tag of another operation, generators write one class for both, and lose either.
         "tags": ["Events"],
-        "summary": "Delivers an event.",
-        "description": "Sent to the `url` of each webhook that takes the event, until it answers with 2XX. Verify a signature, then ignore an \
-            `id` that you know.",
+        "summary": "Deliver an event",
+        "description": "Sent to the `url` of each subscribed webhook until it answers with 2XX. Verify a signature, then ignore a known `id`.",
         "security": [],
         "parameters": [
             header("X-Voice-Event", "The event."),
@@ -166,6 +165,6 @@ fn delivery() -> Value {
             header("webhook-signature", "`v1,<base64>` as Standard Webhooks describe it."),
         ],
         "requestBody": { "required": true, "content": { "application/json": { "schema": reference("WebhookEvent") } } },
-        "responses": { "2XX": { "description": "Received. Anything else, and no answer within 15 s, is tried again." } },
+        "responses": { "2XX": { "description": "Received. Anything else, or no answer within 15 s, is retried." } },
     })
 }

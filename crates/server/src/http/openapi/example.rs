@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::document::SCHEMAS;
-use crate::http::error::{ApiError, codes};
+use crate::http::error::{ApiError, by_operation, codes};
 
 /// Builds an example for a schema without one.
 pub(super) fn example(schema: &Value, schemas: &Value) -> Value {
@@ -87,20 +87,10 @@ fn body(error: &ApiError) -> Value {
     serde_json::to_value(body).unwrap_or_default()
 }
 
-/// Returns the example body of an operation's status 409.
+/// Returns the example body of an operation's status 409: the first of its codes.
 pub(super) fn conflict(operation: &str) -> Value {
-    let code = match operation {
-        "create_call" => "idempotency_key_reused",
-        "create_number" | "update_number" => "number_taken",
-        "delete_agent" => "agent_in_use",
-        "delete_connection" => "connection_in_use",
-        "invite_person" => "email_taken",
-        "listen_to_call" | "say_in_call" | "send_dtmf" | "transfer_call" => "call_not_in_progress",
-        "redeliver" | "test_webhook" => "webhook_disabled",
-        "remove_person" | "update_person" => "last_owner",
-        "simulate_inbound_call" => "no_calls_here",
-        _ => "name_taken",
-    };
+    let code =
+        by_operation::own(operation, 409).next().unwrap_or_else(|| panic!("{operation} has no code for status 409"));
     let meaning = codes::meaning(code).unwrap_or_default();
     let (first, rest) = meaning.split_at_checked(1).unwrap_or_default();
     body(&ApiError::conflict(code, format!("{}{rest}.", first.to_uppercase())))

@@ -10,6 +10,7 @@ mod requests;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod unions;
 mod values;
 mod version_3_0;
 
@@ -19,9 +20,8 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::Value;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{OpenApi, RefOr};
 use utoipa::{IntoResponses as _, Modify, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -32,11 +32,12 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
 #[openapi(
     info(
         title = "Switchhook",
-        description = "Places and answers phone calls with AI agents.\n\n\
-            Every error has the same shape; its `code` says what is wrong. Unknown body fields are ignored and listed in `warnings`. Lists are newest \
-            first; pass `next_cursor` of one page as `cursor` of the next. A method that a path does not support gets 405 \
-            with `Allow`. Every response has `X-Request-Id`, and with a valid key \
-            `RateLimit-Policy` and `RateLimit`.",
+        description = "Place and answer phone calls with AI agents.\n\n\
+            All errors have the same shape and a `code`: a response lists those of every operation in `x-error-codes`, an operation its \
+            others, by status. Later versions can add fields, kinds of events and tools, and values of enums with `x-extensible-enum`; other \
+            enums are closed. Unknown body fields are ignored and listed in `warnings`. \
+            Lists are newest first; pass `next_cursor` as `cursor` to get the next page. \
+            Unsupported methods get 405 with `Allow`. Every response has `X-Request-Id` and, with a valid key, `RateLimit-Policy` and `RateLimit`.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
     components(schemas(super::calls::Phone, ErrorBody)),
@@ -48,11 +49,11 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
         (name = "Numbers", description = "Phone numbers for outbound and inbound calls."),
         (name = "Connections", description = "Carriers, speech and language providers, and their credentials."),
         (name = "Webhooks", description = "Event endpoints and their deliveries."),
-        (name = "Statistics", description = "What calls came to, and what needs attention."),
+        (name = "Statistics", description = "Call figures, and what needs attention."),
         (name = "API keys", description = "API keys of the tenant."),
         (name = "Tenant", description = "Limits and current use."),
         (name = "People", description = "Who may use the tenant's dashboard."),
-        (name = "Events", description = "What webhooks receive."),
+        (name = "Events", description = "Events that webhooks receive."),
     ),
 )]
 struct Document;
@@ -64,11 +65,11 @@ impl Modify for Credentials {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("vk_<env>_<prefix>_<secret>")
-            .description(Some("An API key. Create a tenant's first key with `switchhook tenant create`."))
+            .description(Some("An API key. `switchhook tenant create` creates the first one."))
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("api_key", SecurityScheme::Http(scheme));
-        const TOKEN: &str = "In place of a key, for browsers' `EventSource`: a token of `POST /v1/event-tokens`.";
+        const TOKEN: &str = "For browsers' `EventSource`: a token from `POST /v1/event-tokens`, in place of a key.";
         let token = SecurityScheme::ApiKey(ApiKey::Query(ApiKeyValue::with_description("token", TOKEN)));
         components.add_security_scheme("event_token", token);
     }
@@ -116,12 +117,6 @@ fn add_errors(document: &mut OpenApi) {
     }
 }
 
-/// The schema of an enum.
-pub(super) fn words(description: &str, words: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
-    let words = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).enum_values(Some(words));
-    words.into()
-}
-
 /// Path of the document.
 pub(super) const DOCUMENT: &str = "/openapi.json";
 
@@ -132,13 +127,24 @@ pub(super) fn routes() -> Router<HttpState> {
     Router::new()
         .route(DOCUMENT, get(async move || (json, document.clone())))
         .route("/docs", get(page))
-        .route("/docs/docs.js", get(async || ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)))
+        .route("/docs/docs.js", get(async || script(SCRIPT)))
+        .route("/docs/request.js", get(async || script(REQUEST)))
+        .route("/docs/clients.js", get(async || script(CLIENTS)))
+        .route("/docs/clients.json", get(async || ([(CONTENT_TYPE, "application/json")], CLIENT_METHODS)))
         .route("/docs/docs.css", get(async || ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)))
 }
 
 const PAGE: &str = include_str!("../docs/docs.html");
 const SCRIPT: &str = include_str!("../docs/docs.js");
+const REQUEST: &str = include_str!("../docs/request.js");
+const CLIENTS: &str = include_str!("../docs/clients.js");
+/// The names of the clients' methods, by operation.
+const CLIENT_METHODS: &str = include_str!("../../../../../clients/operations.json");
 const STYLE: &str = include_str!("../docs/docs.css");
+
+fn script(text: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], text)
+}
 
 /// Serves a page that renders the document without external resources.
 async fn page() -> impl IntoResponse {

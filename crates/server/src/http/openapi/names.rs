@@ -11,12 +11,11 @@ pub(super) const LIST: &str = "List";
 pub(super) const WITH_WARNINGS: &str = "WithWarnings";
 
 /// Names that would say too little, or what the code calls things.
-const NAMES: [(&str, &str); 43] = [
+const NAMES: [(&str, &str); 42] = [
     ("Analysis", "CallAnalysis"),
     ("AnalysisStatus", "CallAnalysisStatus"),
     ("Attempt", "WebhookDeliveryAttempt"),
     ("Bucket", "StatisticsBucket"),
-    ("CallLimits", "CallLimitOverrides"),
     ("CarrierPart", "CallCarrier"),
     ("Check", "ConnectionCheck"),
     ("Cost", "MinutesAndCost"),

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::document::SCHEMAS;
+use super::requests::INPUT;
 
 const RECORDED: &str = include_str!("examples.json");
 
@@ -34,10 +35,15 @@ fn add(schema: &mut Value, example: &Value, recorded: &Map<String, Value>) {
     schema["example"] = example.clone();
 }
 
-/// Takes the examples from the fields of schemas that have one themselves.
+/// Takes the examples from the fields of schemas that have one themselves, and of what responses share with requests: those have them.
 pub(super) fn drop_examples_of_fields(schemas: &mut Value) {
-    let schemas = schemas.as_object_mut().into_iter().flat_map(Map::values_mut);
-    schemas.filter(|schema| schema.get("example").is_some()).for_each(drop_within);
+    let Some(schemas) = schemas.as_object_mut() else { return };
+    let shared: Vec<_> = schemas.keys().filter_map(|name| name.strip_suffix(INPUT)).map(str::to_owned).collect();
+    for (name, schema) in schemas {
+        if schema.get("example").is_some() || shared.contains(name) {
+            drop_within(schema);
+        }
+    }
 }
 
 fn drop_within(schema: &mut Value) {

@@ -42,8 +42,8 @@ fn separate(document: &mut Value) {
     operations(document).for_each(|operation| collect(&operation["responses"], document, &mut answered));
     let sent = sent(document);
     let schemas = &mut document["components"]["schemas"];
-    let shared: Vec<_> =
-        sent.iter().filter(|name| answered.contains(name) && schemas[name]["properties"].is_object()).collect();
+    let is_object = |name: &str| schemas[name]["properties"].is_object() || schemas[name]["discriminator"].is_object();
+    let shared: Vec<_> = sent.iter().filter(|name| answered.contains(name) && is_object(name)).collect();
     for name in &shared {
         schemas[input(name)] = schemas[name].clone();
     }
@@ -53,8 +53,11 @@ fn separate(document: &mut Value) {
     }
 }
 
+/// The end of the names of what requests have of their own.
+pub(super) const INPUT: &str = "Input";
+
 fn input(name: &str) -> String {
-    format!("{name}Input")
+    format!("{name}{INPUT}")
 }
 
 fn refer_to_inputs(schema: &mut Value, shared: &[&String]) {
@@ -64,6 +67,12 @@ fn refer_to_inputs(schema: &mut Value, shared: &[&String]) {
             if let Some(name) = name.filter(|name| shared.iter().any(|shared| shared == name)) {
                 let input = format!("{SCHEMAS}{}", input(name));
                 fields.insert("$ref".to_owned(), input.into());
+            }
+            if let Some(mapping) = fields.get_mut("mapping").and_then(Value::as_object_mut) {
+                // A discriminator's kinds are all objects, which are shared like the union.
+                for schema in mapping.values_mut() {
+                    *schema = schema.as_str().map(input).into();
+                }
             }
             fields.values_mut().for_each(|value| refer_to_inputs(value, shared));
         }
@@ -156,7 +165,7 @@ fn changes_of(name: &str, schemas: &mut Value) -> String {
     if fields(&schemas[name], schemas).1.is_empty() {
         return name.to_owned();
     }
-    let part = name.strip_suffix("Input").unwrap_or(name);
+    let part = name.strip_suffix(INPUT).unwrap_or(name);
     let part = part.strip_suffix("Choice").or_else(|| part.strip_suffix("Settings")).unwrap_or(part);
     let changes = format!("{part}Changes");
     if schemas[&changes].is_null() {

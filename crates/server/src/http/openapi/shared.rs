@@ -12,11 +12,11 @@ const RESPONSES: [(&str, &str); 10] = [
     ("401", "Unauthorized"),
     ("403", "Forbidden"),
     ("404", "NotFound"),
-    ("408", "RequestTimeout"),
-    ("413", "ContentTooLarge"),
+    ("408", "Timeout"),
+    ("413", "TooLarge"),
     ("422", "Invalid"),
-    ("429", "TooManyRequests"),
-    ("500", "InternalError"),
+    ("429", "Limited"),
+    ("500", "Failure"),
     ("503", "Unavailable"),
 ];
 

@@ -16,16 +16,16 @@ use uuid::Uuid;
 use self::walk::{misfits, resolved};
 use super::document::operations;
 use super::openapi;
+use crate::http::error::by_operation::{COMMON, OF_SOME};
 
 #[test]
-fn every_operation_has_a_unique_name_a_summary_a_tag_and_described_parameters() {
+fn every_operation_has_a_unique_name_a_tag_and_described_parameters() {
     let document = openapi();
     let mut names = Vec::new();
     for operation in operations(&document) {
         let id = operation["operationId"].as_str().unwrap_or_else(|| panic!("no operationId: {operation}"));
         assert!(!names.contains(&id), "two operations are called {id}");
         assert!(!["create", "list", "show", "update", "delete"].contains(&id), "{id} of what?");
-        assert!(operation["summary"].as_str().is_some_and(|text| text.len() > 10), "{id} needs a summary");
         let known = document["tags"].as_array().expect("tags").iter().any(|tag| tag["name"] == operation["tags"][0]);
         assert!(known, "{id} has no tag, or one that is not described");
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
@@ -35,6 +35,28 @@ fn every_operation_has_a_unique_name_a_summary_a_tag_and_described_parameters() 
         names.push(id);
     }
     assert!(names.len() > 30, "{}", names.len());
+}
+
+/// How summaries begin.
+const VERBS: [&str; 25] = [
+    "Add", "Change", "Create", "Delete", "Deliver", "Download", "Get", "Hang", "Invite", "List", "Listen", "Place",
+    "Remove", "Repeat", "Restore", "Revoke", "Rotate", "Sample", "Send", "Simulate", "Speak", "Stream", "Test",
+    "Transfer", "Update",
+];
+
+#[test]
+fn every_operation_has_a_short_summary_in_the_imperative_and_a_sentence() {
+    let document = openapi();
+    let delivery = &document["webhooks"]["event"]["post"];
+    for operation in operations(&document).chain([delivery]) {
+        let (id, summary) = (&operation["operationId"], operation["summary"].as_str().unwrap_or_default());
+        let words: Vec<_> = summary.split(' ').collect();
+        assert!((2..=4).contains(&words.len()), "{id}: {summary:?} has not two to four words");
+        assert!(VERBS.contains(&words[0]), "{id}: {summary:?} begins with no verb");
+        assert!(!summary.ends_with('.'), "{id}: {summary:?} is a title");
+        let description = operation["description"].as_str().unwrap_or_default();
+        assert!(description.ends_with('.') && description.contains(' '), "{id}: {description:?} is no sentence");
+    }
 }
 
 #[test]
@@ -81,7 +103,7 @@ fn what_operations_share_is_written_once() {
     assert!(size < 200_000, "{size} bytes");
     let call = &document["paths"]["/v1/calls"]["get"];
     assert_eq!(call["responses"]["401"], json!({ "$ref": "#/components/responses/Unauthorized" }));
-    let refused = &document["components"]["responses"]["TooManyRequests"];
+    let refused = &document["components"]["responses"]["Limited"];
     assert_eq!(resolved(&refused["headers"]["RateLimit"], &document)["example"], "\"requests\";r=0;t=9");
     let cursor = json!({ "$ref": "#/components/parameters/cursor" });
     assert!(call["parameters"].as_array().is_some_and(|parameters| parameters.contains(&cursor)), "{call}");
@@ -108,6 +130,62 @@ fn words_that_are_closed_sets_are_described_as_such() {
     assert!(
         schemas["WebhookDeliveryEvent"]["enum"].as_array().is_some_and(|words| words.contains(&json!("webhook.test")))
     );
+}
+
+/// Sets of words to which no version of `/v1` adds any.
+const CLOSED: [&str; 16] = [
+    "AnsweredBy",
+    "CallAnalysisStatus",
+    "CallDirection",
+    "CallEndedBy",
+    "CallFailure",
+    "CallStatus",
+    "CarrierCause",
+    "Eagerness",
+    "HttpMethod",
+    "MachineDetection",
+    "PersonRole",
+    "PersonStatus",
+    "StatisticsInterval",
+    "ToolCallStatus",
+    "TranscriptRole",
+    "WebhookDeliveryState",
+];
+
+#[test]
+fn every_set_of_words_is_open_or_closed() {
+    let document = openapi();
+    let mut closed = Vec::new();
+    for (name, schema) in document["components"]["schemas"].as_object().expect("schemas") {
+        let open = &schema["x-extensible-enum"];
+        assert!(open.is_null() || open.is_array() || schema["enum"].is_array(), "{name} is no set of words");
+        if schema["enum"].is_array() && open.is_null() {
+            closed.push(name.as_str());
+        }
+    }
+    assert_eq!(closed, CLOSED, "left: closed in the document");
+}
+
+#[test]
+fn every_operation_lists_the_codes_of_its_errors() {
+    let document = openapi();
+    let mut named: Vec<String> = Vec::new();
+    for operation in operations(&document) {
+        let id = &operation["operationId"];
+        for (status, response) in operation["responses"].as_object().expect("responses") {
+            let response = resolved(response, &document);
+            let lists = [&operation["x-error-codes"][status], &response["x-error-codes"]];
+            let codes: Vec<_> =
+                lists.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
+            assert_eq!(codes.is_empty(), status.as_str() < "400", "{id} {status}: {codes:?}");
+            let example = &response["content"]["application/json"]["example"]["code"];
+            assert!(example.as_str().is_none_or(|code| codes.contains(&code)), "{id} {status}: {example}");
+            named.extend(codes.into_iter().map(str::to_owned));
+        }
+    }
+    for code in COMMON.iter().chain(OF_SOME.iter().map(|(code, _)| code)) {
+        assert!(named.iter().any(|named| named == code), "no operation lists {code}");
+    }
 }
 
 #[test]
@@ -185,7 +263,7 @@ fn changes_nothing_by_itself(name: &str, schemas: &Value) {
 }
 
 #[test]
-fn webhooks_have_a_schema_for_each_event_which_fits_what_is_sent() {
+fn events_have_a_schema_for_each_kind_in_webhooks_and_in_the_api_which_fits_what_is_sent() {
     let document = openapi();
     let delivery = &document["webhooks"]["event"]["post"];
     let schema = &delivery["requestBody"]["content"]["application/json"]["schema"];
@@ -224,7 +302,15 @@ fn webhooks_have_a_schema_for_each_event_which_fits_what_is_sent() {
         lacking["data"].as_object_mut().map(|data| data.remove("sequence").or_else(|| data.remove("message")));
         assert_ne!(misfits(&lacking, &of_kind, &document), [""; 0], "{event} without a field");
         if event != WEBHOOK_TEST {
-            assert_eq!(misfits(&body["data"], &schemas["EventData"], &document), [""; 0], "{event}");
+            let nil = Uuid::nil();
+            let row = json!({
+                "id": nil, "call_id": nil, "sequence": 3, "event": event, "created": 0,
+                "created_at": Timestamp::from_millis(0), "data": body["data"],
+            });
+            let of_kind = json!({ "$ref": schemas["CallEvent"]["discriminator"]["mapping"][event] });
+            for schema in [&schemas["CallEvent"], &of_kind] {
+                assert_eq!(misfits(&row, schema, &document), [""; 0], "{event}");
+            }
         }
     }
 }

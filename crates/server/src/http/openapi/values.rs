@@ -11,9 +11,27 @@ pub(super) const FREE: [(&str, &str); 6] = [
     ("AnalysisSettings", "schema"),
     ("Connection", "settings"),
     ("CreateConnection", "settings"),
-    ("Tool", "parameters"),
+    ("HttpTool", "parameters"),
     ("UnplacedCall", "outcome"),
     ("UpdateConnection", "settings"),
+];
+
+/// Sets that grow: later versions can add values. All others are closed.
+const OPEN: [&str; 14] = [
+    "AttentionKind",
+    "AttentionSubjectKind",
+    "CallDecisionKind",
+    "CallEndReason",
+    "ConnectionCheckName",
+    "ConnectionKind",
+    "EventKind",
+    "GreetingMode",
+    "LimitName",
+    "OnMachine",
+    "ProviderName",
+    "RedactedKind",
+    "TurnEndedBy",
+    "WebhookDeliveryEvent",
 ];
 
 /// Adds constraints that the types of fields cannot express.
@@ -23,12 +41,15 @@ pub(super) fn describe_values(schemas: &mut Value) {
         schemas[of]["properties"][free]["additionalProperties"] = true.into();
     }
     schemas["ProblemCode"] = problem_codes();
+    for open in OPEN {
+        schemas[open]["x-extensible-enum"] = true.into();
+    }
     let fields = &mut schemas["AgentConfig"]["properties"];
     fields["variables"]["propertyNames"] = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" });
     fields["variables"]["maxProperties"] = json!(50);
     schemas["Variables"]["additionalProperties"] = json!({ "$ref": format!("{SCHEMAS}VariableValue") });
     schemas["VariableValue"] = json!({
-        "description": "The value of a variable. Send long ids as strings.",
+        "description": "A variable's value. Send long ids as strings.",
         "example": "Ana",
         "anyOf": [
             { "type": "string" },
@@ -46,7 +67,9 @@ pub(super) fn describe_words(schemas: &mut Value) {
             schemas[of]["properties"].get_mut(word).map(describe_word);
         }
     }
-    for (of, words) in [("SttChoiceInput", "keyterms"), ("InterruptionInput", "backchannels"), ("ToolInput", "tools")] {
+    for (of, words) in
+        [("SttChoiceInput", "keyterms"), ("InterruptionInput", "backchannels"), ("McpToolInput", "tools")]
+    {
         describe_word(&mut schemas[of]["properties"][words]["items"]);
     }
     for (of, name) in [
@@ -87,6 +110,6 @@ fn describe_call(schemas: &mut Value) {
 /// An open set: generated types of a closed one would refuse what a later version sends.
 fn problem_codes() -> Value {
     let codes: Vec<_> = CODES.iter().map(|(code, ..)| *code).collect();
-    let description = "What is wrong, for programs; `docs/api.md` says when. Later versions can have more codes; none changes its meaning.";
+    let description = "Error code; see `docs/api.md`. None changes its meaning.";
     json!({ "type": "string", "pattern": "^[a-z_]+$", "description": description, "x-extensible-enum": codes })
 }

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
-use switchhook_core::sign_in::ABSOLUTE;
+use switchhook_core::sign_in::ABSOLUTE_LIFETIME;
 
 use super::cookies;
 use crate::http::HttpState;
@@ -21,7 +21,7 @@ use crate::http::auth::{self, session};
 use crate::http::error::ApiError;
 use crate::http::extract::Body;
 use crate::http::rate_limit;
-use crate::sign_in::membership::{self, MembershipError, Visitor};
+use crate::sign_in::membership::{self, MAX_TENANTS_OF_PERSON, MembershipError, Visitor};
 
 /// The only request here that changes nothing.
 pub(super) const SHOW: &str = "/auth/invitation";
@@ -136,7 +136,7 @@ impl FromRequestParts<HttpState> for Visitor {
 
 /// 204 with the session's new cookie, or without a session.
 fn moved(cookie: Option<&str>) -> Response {
-    let header = cookie.map_or_else(cookies::delete_session, |cookie| cookies::set_session(cookie, ABSOLUTE));
+    let header = cookie.map_or_else(cookies::delete_session, |cookie| cookies::set_session(cookie, ABSOLUTE_LIFETIME));
     (StatusCode::NO_CONTENT, [(SET_COOKIE, header)]).into_response()
 }
 
@@ -163,6 +163,11 @@ impl From<MembershipError> for ApiError {
             }
             MembershipError::AlreadyMember => {
                 Self::conflict("already_member", "You belong to the tenant of this invitation already.")
+            }
+            MembershipError::TooManyTenants => {
+                let detail =
+                    format!("You belong to {MAX_TENANTS_OF_PERSON} tenants, as many as a person may. Leave one first.");
+                Self::conflict("too_many_tenants", detail)
             }
         }
     }

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use switchhook_core::sign_in::ABSOLUTE;
+use switchhook_core::sign_in::ABSOLUTE_LIFETIME;
 use tokio::time::Instant;
 
 use self::page::Answer;
@@ -63,7 +63,7 @@ async fn welcome(
     let before = cookies::session(headers).filter(|cookie| is_random_text(cookie)).map(|cookie| hash(&cookie));
     let sign_in = came_back_with.map(hash);
     let cookie = enter(&state.store, identity, home, sign_in, before, state.clock.now()).await?;
-    Ok(send_to(return_to, cookies::set_session(&cookie, ABSOLUTE)))
+    Ok(send_to(return_to, cookies::set_session(&cookie, ABSOLUTE_LIFETIME)))
 }
 
 /// Sends the browser to `location` with a cookie.

@@ -19,7 +19,7 @@ use crate::store::statistics::{self, Part, Sums};
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Query {
-    /// Ended at or after this time, rounded down to a whole day (UTC). Default: 30 days before `before`.
+    /// Ended at or after this time, rounded down to a day (UTC). Default: 30 days before `before`.
     #[param(value_type = Option<String>, format = DateTime)]
     after: Option<Timestamp>,
     /// Ended before this time, rounded up. Default: now.
@@ -31,29 +31,28 @@ pub(super) struct Query {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Usage)]
 pub(super) struct UsageStatistics {
-    /// The beginning of the first day.
+    /// Start of the first day.
     #[schema(value_type = String, format = DateTime)]
     after: Timestamp,
-    /// The end of the last day.
+    /// End of the last day.
     #[schema(value_type = String, format = DateTime)]
     before: Timestamp,
-    /// All of it.
+    /// Totals.
     totals: Used,
-    /// Every day, oldest first.
+    /// All days, oldest first.
     days: Vec<Day>,
-    /// By agent, at most 100, the most minutes first.
+    /// By agent, most minutes first, at most 100.
     agents: Vec<UsedByAgent>,
-    /// By connection of the carrier, at most 100, the most minutes first.
+    /// By carrier connection, most minutes first, at most 100.
     connections: Vec<UsedByConnection>,
 }
 
 /// Calls, minutes and cost.
 #[derive(Debug, Serialize, ToSchema)]
 struct Used {
-    /// How many calls ended.
+    /// Calls that ended.
     #[schema(minimum = 0, example = 12)]
     calls: i64,
-    /// Their minutes and cost.
     #[serde(flatten)]
     cost: Cost,
 }
@@ -68,10 +67,9 @@ impl From<Sums> for Used {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UsedByDay)]
 struct Day {
-    /// Its beginning (UTC).
+    /// Start of the day (UTC).
     #[schema(value_type = String, format = DateTime)]
     start: Timestamp,
-    /// What was used.
     #[serde(flatten)]
     used: Used,
 }
@@ -81,32 +79,30 @@ struct Day {
 struct UsedByAgent {
     /// The agent.
     agent_id: Uuid,
-    /// Its name; `null` if it was deleted.
+    /// `null` if deleted.
     name: Option<String>,
-    /// What was used.
     #[serde(flatten)]
     used: Used,
-    /// How long its callers waited for responses.
+    /// Response times.
     response_ms: ResponseTimes,
 }
 
 /// A connection.
 #[derive(Debug, Serialize, ToSchema)]
 struct UsedByConnection {
-    /// The connection; `null` for calls in the browser.
+    /// `null` for browser calls.
     connection_id: Option<Uuid>,
-    /// Its name; `null` if it was deleted, and for calls in the browser.
+    /// `null` if deleted and for browser calls.
     name: Option<String>,
-    /// Its carrier, `web` for calls in the browser; `null` if it was deleted.
+    /// Carrier, `web` for browser calls; `null` if deleted.
     provider: Option<String>,
-    /// What was used.
     #[serde(flatten)]
     used: Used,
 }
 
-/// Returns calls, minutes and cost per day, by agent and by connection.
+/// Get usage.
 ///
-/// A call counts on the day on which it ended. At most 366 days.
+/// Returns calls, minutes and cost per day, by agent and by connection. Calls count on the day they end. At most 366 days.
 #[utoipa::path(
     get, path = "/usage", operation_id = "show_usage", tag = "Statistics", params(Query),
     responses(

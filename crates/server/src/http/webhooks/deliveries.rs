@@ -17,8 +17,8 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, Conflict};
 use crate::http::extract::{Params, PathId, PathIds};
-use crate::http::openapi;
 use crate::http::response::{JsonResponse, List, created};
+use crate::http::string_enum::string_enum;
 use crate::store::calls;
 use crate::store::deliveries::{self, AttemptRow, DeliveryFilter, DeliveryRow, NewBody, NewDelivery, STATES};
 use crate::store::page::PageRequest;
@@ -46,7 +46,7 @@ struct DeliveryState;
 impl ToSchema for DeliveryState {}
 impl PartialSchema for DeliveryState {
     fn schema() -> RefOr<Schema> {
-        openapi::words("State of a delivery.", STATES)
+        string_enum("State of a delivery.", STATES)
     }
 }
 
@@ -62,21 +62,21 @@ impl DeliveryEvent {
 impl ToSchema for DeliveryEvent {}
 impl PartialSchema for DeliveryEvent {
     fn schema() -> RefOr<Schema> {
-        openapi::words("Event of a delivery.", Self::words())
+        string_enum("Event of a delivery.", Self::words())
     }
 }
 
-/// A delivery of one event to one endpoint.
+/// Delivery of an event to an endpoint.
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct DeliveryResource {
-    /// Its id, also in the request body and the `X-Voice-Delivery` header.
+    /// Also in the request body and the `X-Voice-Delivery` header.
     id: Uuid,
     /// The event.
     #[schema(value_type = DeliveryEvent)]
     event: String,
     /// The call; `null` for a test.
     call_id: Option<Uuid>,
-    /// Its state.
+    /// State.
     #[schema(value_type = DeliveryState)]
     state: String,
     /// Number of attempts made.
@@ -85,7 +85,7 @@ pub(in crate::http) struct DeliveryResource {
     /// When the next attempt is due.
     #[schema(value_type = Option<String>, format = DateTime)]
     next_attempt_at: Option<Timestamp>,
-    /// When it was created.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -107,10 +107,9 @@ impl From<DeliveryRow> for DeliveryResource {
 /// A delivery with every attempt.
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct DeliveryWithAttempts {
-    /// The delivery.
     #[serde(flatten)]
     delivery: DeliveryResource,
-    /// Its attempts, oldest first.
+    /// Attempts, oldest first.
     attempt_log: Vec<Attempt>,
 }
 
@@ -123,17 +122,17 @@ impl DeliveryWithAttempts {
 /// A delivery attempt.
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct Attempt {
-    /// Its number, from 1.
+    /// Number, from 1.
     #[schema(minimum = 1, maximum = 8)]
     number: i64,
     /// When it started.
     #[schema(value_type = String, format = DateTime)]
     started_at: Timestamp,
-    /// Its duration; `null` while it runs, or if the service stopped before it ended.
+    /// `null` while it runs, or if the service stopped first.
     duration_ms: Option<i64>,
-    /// The HTTP status of the response; `null` without a response.
+    /// HTTP status; `null` without a response.
     status: Option<i64>,
-    /// Why it failed; `null` if it did not.
+    /// `null` if it succeeded.
     error: Option<String>,
     /// The start of the response body.
     response_excerpt: Option<String>,
@@ -152,7 +151,9 @@ impl From<AttemptRow> for Attempt {
     }
 }
 
-/// Lists an endpoint's deliveries, newest first.
+/// List a webhook's deliveries.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/webhooks/{id}/deliveries", operation_id = "list_deliveries", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), Query, PageRequest),
@@ -200,7 +201,9 @@ async fn delivery(
     deliveries::get(conn, tenant.id, webhook, id).await?.ok_or_else(|| ApiError::not_found("delivery"))
 }
 
-/// Returns a delivery with every attempt.
+/// Get a delivery.
+///
+/// Returns the delivery with every attempt.
 #[utoipa::path(
     get, path = "/webhooks/{id}/deliveries/{delivery_id}", operation_id = "show_delivery", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
@@ -217,15 +220,15 @@ pub(super) async fn show(
     Ok(Json(DeliveryWithAttempts::new(row, attempts)))
 }
 
-/// Redelivers now.
+/// Repeat a delivery.
 ///
-/// A pending delivery is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled a new
-/// delivery is created (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
+/// Tries a pending delivery at once (200), as one of its 8 attempts. For a finished one, creates a delivery (201) with a new id, the same
+/// `created` and `data`, and 8 attempts of its own.
 #[utoipa::path(
     post, path = "/webhooks/{id}/deliveries/{delivery_id}/redeliver", operation_id = "redeliver", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
     responses(
-        (status = 200, description = "The same delivery, which was still pending", body = DeliveryResource),
+        (status = 200, description = "The pending delivery", body = DeliveryResource),
         (status = 201, description = "The new delivery", body = DeliveryResource,
             headers(("Location" = String, description = "URL of what was created"))),
         Conflict,
@@ -279,7 +282,9 @@ fn must_be_enabled(endpoint: &WebhookRow) -> Result<(), ApiError> {
     Err(ApiError::conflict("webhook_disabled", detail))
 }
 
-/// Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other event.
+/// Test a webhook.
+///
+/// Sends `webhook.test`, whatever the endpoint's filter. Retried like any other event.
 #[utoipa::path(
     post, path = "/webhooks/{id}/test", operation_id = "test_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(

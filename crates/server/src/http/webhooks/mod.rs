@@ -49,56 +49,56 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 /// A webhook endpoint to register.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateWebhook {
-    /// A public HTTPS URL that receives the events; `http://` only where the operator allows it.
+    /// Public HTTPS URL; `http://` only if the operator allows it.
     #[schema(format = "uri", pattern = "^https?://", max_length = 2048, example = "https://example.com/hooks/calls")]
     url: String,
-    /// The events to send; all if empty or absent.
+    /// Events to send; all if empty or absent.
     #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
     events: Option<Vec<String>>,
     /// Whether events are sent; default `true`.
     enabled: Option<bool>,
 }
 
-/// Changes to merge into the endpoint; `null` restores a default.
+/// Changes to merge; `null` restores a default.
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateWebhook {
-    /// A public HTTPS URL that receives the events; `http://` only where the operator allows it.
+    /// Public HTTPS URL; `http://` only if the operator allows it.
     #[schema(
         value_type = String, required = false, format = "uri", pattern = "^https?://", max_length = 2048,
         example = "https://example.com/hooks/calls"
     )]
     url: Option<String>,
-    /// The events to send; all if empty.
+    /// Events to send; all if empty.
     #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
     events: Option<Vec<String>>,
-    /// Whether events are sent. Disabling an endpoint cancels its pending deliveries.
+    /// Whether events are sent. Disabling cancels pending deliveries.
     enabled: Option<bool>,
 }
 
 /// A webhook endpoint.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WebhookResource {
-    /// Its id.
+    /// Unique id.
     id: Uuid,
-    /// The URL that receives the events.
+    /// URL that receives the events.
     #[schema(format = "uri", example = "https://example.com/hooks/calls")]
     url: String,
-    /// The events that are sent; all if empty.
+    /// Events to send; all if empty.
     #[schema(example = json!(["call.completed", "call.failed"]))]
     events: Vec<EventKind>,
     /// Whether events are sent.
     #[schema(example = true)]
     enabled: bool,
-    /// Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it.
+    /// Why the service disabled it, after 5 days of failures only; otherwise `null`.
     disabled_reason: Option<String>,
-    /// The first failed attempt since the last successful one; `null` while attempts succeed.
+    /// First failure since the last success; `null` while attempts succeed.
     #[schema(value_type = Option<String>, format = DateTime)]
     failing_since: Option<Timestamp>,
     /// When it was registered.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
@@ -118,24 +118,23 @@ impl From<WebhookRow> for WebhookResource {
     }
 }
 
-/// A webhook endpoint with its new signing secret.
+/// A webhook endpoint with its signing secret.
 #[derive(Serialize, ToSchema)]
 pub struct WebhookWithSecret {
-    /// The endpoint.
     #[serde(flatten)]
     webhook: WebhookResource,
-    /// The signing secret. It is shown only this once.
+    /// Signing secret. Shown only once.
     #[schema(pattern = "^whsec_", example = "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQtdGVzdC0zMjE=")]
     secret: String,
 }
 
-/// Registers a webhook endpoint.
+/// Create a webhook.
 ///
-/// Only this response contains the signing secret. A tenant has at most 20 endpoints, unless the operator sets another limit.
+/// Only this response contains the signing secret. At most 20 endpoints per tenant, unless the operator changes it.
 #[utoipa::path(
     post, path = "/webhooks", operation_id = "create_webhook", tag = "Webhooks", request_body = CreateWebhook,
     responses(
-        (status = 201, description = "The endpoint, its secret shown only this once", body = WithWarnings<WebhookWithSecret>,
+        (status = 201, description = "The endpoint, with the secret shown only once", body = WithWarnings<WebhookWithSecret>,
             headers(("Location" = String, description = "URL of what was created"))),
     )
 )]
@@ -203,7 +202,9 @@ fn filter(names: Option<&[String]>) -> Result<EventFilter, ApiError> {
         .map_err(|error| ApiError::invalid_field(format!("events.{}", error.position), error.to_string()))
 }
 
-/// Lists the tenant's webhook endpoints, newest first.
+/// List webhooks.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/webhooks", operation_id = "list_webhooks", tag = "Webhooks", params(PageRequest),
     responses((status = 200, description = "A page of endpoints", body = List<WebhookResource>))
@@ -214,7 +215,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
     Ok(Json(List::of(page, WebhookResource::from)))
 }
 
-/// Returns a webhook endpoint without its secret.
+/// Get a webhook.
+///
+/// The secret is not included.
 #[utoipa::path(
     get, path = "/webhooks/{id}", operation_id = "show_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses((status = 200, description = "The endpoint", body = WebhookResource))
@@ -229,7 +232,9 @@ fn webhook_not_found() -> ApiError {
     ApiError::not_found("webhook")
 }
 
-/// Updates a webhook endpoint. Pending deliveries go to the new URL; disabling the endpoint cancels them.
+/// Update a webhook.
+///
+/// Pending deliveries go to the new URL; disabling the endpoint cancels them.
 #[utoipa::path(
     patch, path = "/webhooks/{id}", operation_id = "update_webhook", tag = "Webhooks", request_body = UpdateWebhook,
     params(("id" = Uuid, Path, description = "The endpoint")),
@@ -305,7 +310,9 @@ fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiErr
     extract::parse(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
 }
 
-/// Deletes a webhook endpoint and its deliveries. An attempt in flight may still arrive.
+/// Delete a webhook.
+///
+/// Its deliveries are deleted too; an attempt in flight may still arrive.
 #[utoipa::path(
     delete, path = "/webhooks/{id}", operation_id = "delete_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses((status = 204, description = "Deleted"))
@@ -329,14 +336,14 @@ async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<WebhookId>)
     }
 }
 
-/// Creates a new signing secret. Only this response contains it.
+/// Rotate a webhook's secret.
 ///
-/// For 24 hours deliveries are also signed with the previous secret: `t=…,v1=<new>,v1=<old>`.
+/// Only this response contains the new one. For 24 hours, the previous one also signs: `t=…,v1=<new>,v1=<old>`.
 #[utoipa::path(
     post, path = "/webhooks/{id}/rotate-secret", operation_id = "rotate_webhook_secret", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
-        (status = 200, description = "The endpoint, its new secret shown only this once", body = WebhookWithSecret),
+        (status = 200, description = "The endpoint, with the secret shown only once", body = WebhookWithSecret),
     )
 )]
 async fn rotate_secret(

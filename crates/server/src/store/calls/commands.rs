@@ -44,6 +44,14 @@ pub enum CallCommand {
     },
 }
 
+impl CallCommand {
+    /// Returns the carrier event that it stores, if it is one.
+    #[must_use]
+    pub fn carrier_event(&self) -> Option<&CarrierEvent> {
+        if let Self::CarrierEvent { event } = self { Some(event) } else { None }
+    }
+}
+
 /// Inserts a command. The call must be locked and live; in conversation for a client's command.
 ///
 /// # Errors

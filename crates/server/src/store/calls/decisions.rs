@@ -11,35 +11,34 @@ use crate::store::{Conn, Tx, execute, run};
 /// One decision about a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DecisionEntry {
-    /// When, in milliseconds since the start of the conversation, as in the transcript.
+    /// Milliseconds since the start of the conversation.
     pub at_ms: i64,
-    /// `turn_ended`: the caller has finished. `turn_reopened`: they continue, and the agent responds once to all of it. `interruption`,
-    /// `false_interruption`: they spoke over the agent, which stopped or continued. `backchannel`: words over the agent without a
-    /// response. `speculation`: the model is asked early; `speculation_discarded`: that request was discarded. `machine_ignored`: a
-    /// reported machine is a person.
+    /// `turn_ended`: the caller finished. `turn_reopened`: they went on; the agent responds once to all of it. `interruption`: they stopped the
+    /// agent. `false_interruption`: the agent went on. `backchannel`: words that need no response. `speculation`: early model request.
+    /// `speculation_discarded`: it was dropped. `machine_ignored`: the reported machine is a person.
     pub kind: DecisionKind,
     /// What ended the turn; `null` for other decisions.
     #[serde(default)]
     pub ended_by: Option<TurnEndedBy>,
-    /// How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
+    /// Caller silence so far; `null` if they spoke or it did not matter.
     pub silence_ms: Option<i64>,
-    /// How much silence the evidence asked for, in milliseconds.
+    /// Silence that the evidence required.
     pub silence_needed_ms: Option<i64>,
-    /// How probable the end of the turn was, from 0 to 1.
+    /// Probability of the end of the turn, 0 to 1.
     pub probability: Option<f32>,
-    /// What spoke for the end (positive weight) or against it.
+    /// Evidence for (positive weight) or against the end.
     pub evidence: Vec<EvidenceEntry>,
 }
 
-/// Something that speaks for or against the end of a turn.
+/// Evidence about the end of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EvidenceEntry {
-    /// Its kind.
+    /// Kind.
     #[schema(example = "open_word")]
     pub name: String,
-    /// How much of it there is: 1, or a share.
+    /// Amount: 1, or a share.
     pub value: f32,
-    /// What 1 of it adds to the log odds of an end.
+    /// Log odds of an end per unit of `value`.
     #[schema(example = -2.6)]
     pub weight: f32,
 }

@@ -104,18 +104,18 @@ pub struct Overrides {
     pub limits: Option<Limits>,
 }
 
-/// How post-call analysis went.
+/// Result of post-call analysis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Analysis)]
 pub struct AnalysisResult {
-    /// Whether a language model analysed the conversation.
+    /// Whether the conversation was analysed.
     pub status: AnalysisStatus,
-    /// Why not, if it failed.
+    /// Error, if it failed.
     #[schema(example = json!(null))]
     pub error: Option<String>,
 }
 
-/// Whether a language model analysed a conversation.
+/// Whether the conversation was analysed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnalysisStatus {
@@ -168,7 +168,7 @@ pub struct TranscriptEntry {
     /// Who said it.
     #[schema(value_type = TranscriptRole)]
     pub role: String,
-    /// The words; the agent's as far as they were heard.
+    /// Words; the agent's as far as they were heard.
     pub text: String,
     /// Milliseconds since the start of the conversation.
     pub start_ms: i64,
@@ -176,12 +176,12 @@ pub struct TranscriptEntry {
     pub end_ms: i64,
     /// Whether the caller interrupted it.
     pub interrupted: bool,
-    /// Response latency in milliseconds; only on the first line of a response.
+    /// Response latency; only on the first line of a response.
     pub latency_ms: Option<i64>,
-    /// When the response reached which stage; only where `latency_ms` is.
+    /// Set on the same lines as `latency_ms`.
     #[schema(value_type = Option<ResponseStages>)]
     pub stages: Option<Json<ResponseStages>>,
-    /// How the caller's turn ended; `null` while the call is live, for the agent's lines, and with a speech-to-speech model.
+    /// How the caller's turn ended; `null` for live calls, agent lines and speech-to-speech models.
     #[sqlx(skip)]
     pub turn: Option<TurnEntry>,
 }

@@ -20,7 +20,7 @@ pub struct ToolCallEntry {
     /// What the model passed.
     #[schema(value_type = Value)]
     pub arguments: Json<Value>,
-    /// What the model was told; `null` if it was told nothing.
+    /// What the model was told; `null` if nothing.
     #[schema(value_type = Option<Value>)]
     pub result: Option<Json<Value>>,
     /// Whether it worked.
@@ -28,9 +28,9 @@ pub struct ToolCallEntry {
     pub status: String,
     /// Why it failed.
     pub error: Option<String>,
-    /// When it began, in milliseconds since the start of the conversation.
+    /// Milliseconds since the start of the conversation.
     pub start_ms: i64,
-    /// How long it took, in milliseconds.
+    /// Duration.
     pub duration_ms: i64,
 }
 

@@ -12,25 +12,25 @@ use crate::store::Conn;
 /// How a turn of the caller ended.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct TurnEntry {
-    /// How long the caller was silent, in milliseconds; `null` if they spoke.
+    /// Caller silence; `null` if they spoke.
     pub waited_ms: Option<i64>,
     /// What ended it.
     pub ended_by: TurnEndedBy,
-    /// What spoke for the end (positive weight) or against it; empty unless silence ended it.
+    /// Evidence for (positive weight) or against the end; empty unless silence ended it.
     pub because: Vec<WitnessEntry>,
-    /// How often the model was asked before the turn was over.
+    /// Model requests before the turn was over.
     pub speculations: usize,
 }
 
-/// Something that speaks for or against the end of a turn.
+/// Evidence about the end of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WitnessEntry {
-    /// Its kind.
+    /// Kind.
     #[schema(example = "open_word")]
     pub witness: String,
-    /// How much of it there is: 1, or a share.
+    /// Amount: 1, or a share.
     pub value: f32,
-    /// What 1 of it adds to the log odds of an end.
+    /// Log odds of an end per unit of `value`.
     #[schema(example = -2.6)]
     pub weight: f32,
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::queue::Lease;
 use super::{Conn, Tx, chunks, execute, on, run};
 use crate::store::Store;
-use crate::store::batch::BatchJob;
+use crate::store::group_commit::BatchJob;
 use crate::store::lease_time::LeaseTime;
 
 /// An endpoint is disabled after only failing for this long.

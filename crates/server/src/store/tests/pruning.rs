@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use switchhook_core::id::{DeliveryId, PersonId, TenantId, WebhookId};
-use switchhook_core::sign_in::{EXPIRED_INVITATION_KEPT, IDLE, Role, STATE_MAX_AGE};
+use switchhook_core::sign_in::{EXPIRED_INVITATION_KEPT, IDLE_TIMEOUT, Role, STATE_MAX_AGE};
 use switchhook_runtime::clock::{self, Clock};
 
 use super::past::{Past, count, endpoint, numbered, past};
@@ -105,8 +105,12 @@ async fn sessions_and_used_sign_ins_go_in_batches_once_they_have_ended() {
         assert_eq!(prune(STATE_MAX_AGE - second).await, 0, "{engine}");
         let batches = [prune(STATE_MAX_AGE).await, prune(STATE_MAX_AGE).await, prune(STATE_MAX_AGE).await];
         assert_eq!((batches, prune(STATE_MAX_AGE).await), ([500, 500, 200], 0), "{engine}: states have expired");
-        assert_eq!(prune(IDLE - second).await, 0, "{engine}: sessions go on");
-        assert_eq!([prune(IDLE).await, prune(IDLE).await, prune(IDLE).await], [500, 500, 200], "{engine}");
+        assert_eq!(prune(IDLE_TIMEOUT - second).await, 0, "{engine}: sessions go on");
+        assert_eq!(
+            [prune(IDLE_TIMEOUT).await, prune(IDLE_TIMEOUT).await, prune(IDLE_TIMEOUT).await],
+            [500, 500, 200],
+            "{engine}"
+        );
         assert_eq!((count(&test, "sessions").await, count(&test, "used_sign_ins").await), (0, 0), "{engine}");
     }
 }

@@ -8,8 +8,8 @@ use switchhook_core::rate::Decision;
 
 use super::past::count;
 use crate::store::Store;
-use crate::store::batch::Batcher;
 use crate::store::execute;
+use crate::store::group_commit::Batcher;
 use crate::store::rate::{Admit, RateRequest};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};

@@ -26,7 +26,7 @@ impl Driver {
         let playback = &self.media_session.playback;
         let heard = sent.heard.into_iter().map(|played| heard(playback, played));
         let mut inputs: Inputs = keys.into_iter().chain(heard).chain(late).collect();
-        if self.media_session.is_gap() {
+        if self.media_session.fill_gap() {
             inputs.extend(self.silence());
         }
         inputs

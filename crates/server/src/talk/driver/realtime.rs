@@ -26,7 +26,7 @@ mod tests;
 /// How many times in a row a lost session is replaced.
 const MAX_RECONNECTS: u32 = 2;
 /// A session that lasted this long ends the row of lost sessions.
-const GOOD: Duration = Duration::from_secs(60);
+const STABLE_SESSION: Duration = Duration::from_secs(60);
 /// The caller's audio that is replayed to a new session, in frames: 10 s.
 const REPLAY_FRAMES: usize = 500;
 
@@ -260,7 +260,7 @@ impl Driver {
         let realtime = realtime!(self, Inputs::new());
         realtime.session = None;
         realtime.estimate_usage(&self.usage);
-        if realtime.opened_at.is_some_and(|at| at.elapsed() >= GOOD) {
+        if realtime.opened_at.is_some_and(|at| at.elapsed() >= STABLE_SESSION) {
             realtime.reconnects = 0;
         }
         let again = (realtime.reconnects < MAX_RECONNECTS).then_some(realtime.choice);

@@ -13,9 +13,9 @@ const LEAST: usize = 20;
 /// The percentage of responses that are not late.
 const USUAL: usize = 95;
 /// The earliest hedge: an earlier one would cost more than it saves.
-const EARLIEST: Duration = Duration::from_millis(400);
+const MIN_HEDGE_DELAY: Duration = Duration::from_millis(400);
 /// The latest hedge: the caller is waiting.
-const LATEST: Duration = Duration::from_secs(2);
+const MAX_HEDGE_DELAY: Duration = Duration::from_secs(2);
 
 /// The times until the first output of one model of one connection, in this process.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl ResponseTimes {
         let mut times: Vec<Duration> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         times.sort_unstable();
         let rank = (times.len() * USUAL).div_ceil(100);
-        (times.len() >= LEAST).then(|| times[rank - 1].clamp(EARLIEST, LATEST))
+        (times.len() >= LEAST).then(|| times[rank - 1].clamp(MIN_HEDGE_DELAY, MAX_HEDGE_DELAY))
     }
 }
 
@@ -79,9 +79,9 @@ mod tests {
         response_times.note(ms(1_000));
         assert_eq!(response_times.late_after(), Some(ms(950)), "the nineteenth of twenty");
         (0..REMEMBERED).for_each(|_| response_times.note(ms(30)));
-        assert_eq!(response_times.late_after(), Some(EARLIEST), "what was long ago is forgotten");
+        assert_eq!(response_times.late_after(), Some(MIN_HEDGE_DELAY), "what was long ago is forgotten");
         (0..REMEMBERED).for_each(|_| response_times.note(ms(9_000)));
-        assert_eq!(response_times.late_after(), Some(LATEST));
+        assert_eq!(response_times.late_after(), Some(MAX_HEDGE_DELAY));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::hedging::{Hedging, Step};
 use super::response_times::ResponseTimes;
 use super::usage_ledger::UsageLedger;
-use super::{Signal, TTS_TIMEOUT, WAITING, llm_timeout, none_configured, stopped, timed_out};
+use super::{EVENT_CAPACITY, Signal, TTS_TIMEOUT, llm_timeout, none_configured, stopped, timed_out};
 use crate::talk::provider_health::ProviderHealth;
 
 /// A provider whose rate limit lasts longer is skipped: the conversation gives up after ten seconds.
@@ -161,7 +161,7 @@ pub(super) async fn run<P, T, W>(
         for step in steps.drain(..) {
             match step {
                 Step::Start { attempt, position } => {
-                    let (pieces, received) = mpsc::channel(WAITING);
+                    let (pieces, received) = mpsc::channel(EVENT_CAPACITY);
                     let (entry, number) = (&entries[position], attempt);
                     let since = Instant::now() + entry.health.rate_limited().map_or(Duration::ZERO, |(wait, _)| wait);
                     let begin = move || ledger.requested(number, entry.cost(entry.unanswered), entry.rates);

@@ -99,7 +99,7 @@ fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
 
 /// Runs a request; returns the text, and the cost or the error.
 async fn asked(pipeline: &Pipeline) -> (String, Result<Usage, ProviderError>) {
-    let (signals, mut given) = mpsc::channel(WAITING);
+    let (signals, mut given) = mpsc::channel(EVENT_CAPACITY);
     let _running = pipeline.request_completion(7, vec![Message::new(Role::User, "Four, please.")], signals);
     let mut said = String::new();
     loop {
@@ -168,7 +168,7 @@ fn dollars(usage: Usage) -> f64 {
 async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
     // Four tokens are read, two are written. The first model times out, and the second fails in the middle.
     let broken = with_rates(pipeline(vec![never(), Arc::new(BreaksOff)], false));
-    let (signals, mut given) = mpsc::channel(WAITING);
+    let (signals, mut given) = mpsc::channel(EVENT_CAPACITY);
     let question = broken.request_completion(7, vec![Message::new(Role::User, "Four, please.")], signals);
     let mut written = 0;
     loop {
@@ -184,7 +184,7 @@ async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
 
     // A provider that refuses charges nothing.
     let refusing = with_rates(pipeline(vec![ScriptedLlm::to([Err(wrong_key())]), never()], false));
-    let (signals, mut given) = mpsc::channel(WAITING);
+    let (signals, mut given) = mpsc::channel(EVENT_CAPACITY);
     let question = refusing.request_completion(7, vec![Message::new(Role::User, "Four, please.")], signals);
     assert!(tokio::time::timeout(Duration::from_secs(1), given.recv()).await.is_err(), "it never answers");
     assert_eq!(dollars(question.cost(0)), 40.0);
@@ -352,7 +352,7 @@ async fn a_voice_that_is_silent_for_two_seconds_is_replaced_and_whoever_was_aske
         let is_stopped = matches!(then, Then::Hangs);
         let choir = choir(vec![Sings(0, Then::Hangs), Sings(7, then)]);
         let began = tokio::time::Instant::now();
-        let (signals, mut given) = mpsc::channel(WAITING);
+        let (signals, mut given) = mpsc::channel(EVENT_CAPACITY);
         let saying = choir.speak(3, "Four.".to_owned(), signals);
         let first = given.recv().await;
         assert!(matches!(first, Some((3, Signal::Piece(audio))) if audio.samples.len() == 7));
@@ -377,7 +377,7 @@ async fn a_voice_that_fails_is_paid_for_what_it_was_sent_and_not_for_what_it_ref
         (vec![Sings(0, Then::Fails(late()))], (5, 5.0)),
         (vec![Sings(0, Then::Fails(broken())), Sings(7, Then::Fails(late()))], (5, 10.0)),
     ] {
-        let (signals, mut given) = mpsc::channel(WAITING);
+        let (signals, mut given) = mpsc::channel(EVENT_CAPACITY);
         let saying = choir(voices).speak(3, "Four.".to_owned(), signals);
         loop {
             match given.recv().await.expect("it ends with a result") {

@@ -11,7 +11,7 @@ use switchhook_providers::{ProviderError, SttEvent};
 use tokio::time::Instant;
 
 /// Speech without a transcript for this long is given to the next STT.
-pub(super) const LATE: Duration = Duration::from_secs(2);
+pub(super) const TRANSCRIPT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The next action of the caller.
 pub(super) enum Step {
@@ -269,7 +269,7 @@ impl SttFailover {
     /// Returns when the oldest speech without a transcript is overdue.
     fn late_at(&self) -> Option<Instant> {
         let open = self.open.front()?;
-        Some(self.sign.map_or(open.since, |sign| sign.max(open.since)) + LATE)
+        Some(self.sign.map_or(open.since, |sign| sign.max(open.since)) + TRANSCRIPT_TIMEOUT)
     }
 
     /// Returns when to call [`SttFailover::tick`].

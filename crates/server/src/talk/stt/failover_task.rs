@@ -15,7 +15,7 @@ use super::failover::{Step, SttFailover};
 use super::{STT, SttConnection, SttProvider};
 
 /// Frames and marks that may be queued: some 20 s.
-const WAITING: usize = 1024;
+const EVENT_CAPACITY: usize = 1024;
 /// How long the task may take to end, which the end of the call waits for.
 const ENDS: Duration = Duration::from_millis(500);
 
@@ -31,7 +31,7 @@ impl FailoverTask {
         events: mpsc::Sender<SttEvent>,
         ready: watch::Sender<bool>,
     ) -> Self {
-        let (input, waiting) = mpsc::channel(WAITING);
+        let (input, waiting) = mpsc::channel(EVENT_CAPACITY);
         let task = FailoverLoop {
             failover: SttFailover::new(providers.len()),
             ready,

@@ -20,7 +20,7 @@ use crate::webhooks::receiver::{Received, Receiver};
 /// Longer than anything here takes when it works.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-struct Stage {
+struct Fixture {
     test: TestStore,
     clock: Clock,
     wakeups: Wakeups,
@@ -33,7 +33,7 @@ struct Stage {
 }
 
 /// A running worker and an endpoint that leads to a receiver of our own.
-async fn stage(test: TestStore, clock: Clock) -> Stage {
+async fn stage(test: TestStore, clock: Clock) -> Fixture {
     let receiver = Receiver::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a free port");
     let config = Config {
         webhook_allow: "127.0.0.0/8,http".parse().expect("a policy"),
@@ -54,10 +54,10 @@ async fn stage(test: TestStore, clock: Clock) -> Stage {
         let stop = stop.clone();
         async move { Box::pin(worker.run(&stop)).await }
     });
-    Stage { test, clock, wakeups, tenant, webhook, secret, receiver, stop, running }
+    Fixture { test, clock, wakeups, tenant, webhook, secret, receiver, stop, running }
 }
 
-impl Stage {
+impl Fixture {
     async fn queue(&self) -> DeliveryId {
         let now = self.clock.now();
         let id = DeliveryId::new(now, clock::random());

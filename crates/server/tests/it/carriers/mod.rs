@@ -15,7 +15,7 @@ use crate::doubles::twilio::{OWN, TwilioDouble};
 use crate::harness::{Agent, Client, TestService, text};
 
 /// A service, a carrier, an agent without any model, and a number.
-struct Stage {
+struct Fixture {
     service: TestService,
     double: TwilioDouble,
     set: Set,
@@ -28,7 +28,7 @@ struct Set {
     number: String,
 }
 
-impl Stage {
+impl Fixture {
     async fn new(flavour: Flavour) -> Self {
         Self::with(flavour, |_| {}).await
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
-use super::{Stage, event_data};
+use super::{Fixture, event_data};
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, Script};
 use crate::doubles::twilio::{OWN, Record, signature};
@@ -19,7 +19,7 @@ const SOON: Duration = Duration::from_millis(2_000);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_whole_conversation_is_held_in_both_directions() {
-    let stage = Stage::new(Flavour::SignalWire).await;
+    let stage = Fixture::new(Flavour::SignalWire).await;
     let client = stage.client();
     let voice = stage.answer_calls().await;
     stage.double.script(CALLEE, Script::with(FarEnd::Diner));
@@ -45,7 +45,7 @@ async fn a_whole_conversation_is_held_in_both_directions() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn its_refusals_and_lost_answers_are_understood() {
-    let stage = Stage::new(Flavour::SignalWire).await;
+    let stage = Fixture::new(Flavour::SignalWire).await;
     let client = stage.client();
     let lost =
         Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::answering(Answer::FailsAfterwards) };
@@ -80,7 +80,7 @@ async fn its_refusals_and_lost_answers_are_understood() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_it_has_signed_is_listened_to_and_only_its_streams_are_taken() {
-    let stage = Stage::new(Flavour::SignalWire).await;
+    let stage = Fixture::new(Flavour::SignalWire).await;
     stage.double.script(CALLEE, Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() });
     let call = stage.place(CALLEE).await;
     stage.client().wait_for(&call, |call| !call["carrier"]["call_id"].is_null()).await;
@@ -110,7 +110,7 @@ async fn only_what_it_has_signed_is_listened_to_and_only_its_streams_are_taken()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_is_transferred_by_a_document_whose_address_tells_no_number() {
-    let stage = Stage::new(Flavour::SignalWire).await;
+    let stage = Fixture::new(Flavour::SignalWire).await;
     for (callee, to) in [(CALLEE, "+12025550142"), ("+12025550109", "sip:desk&bell@example.com")] {
         let call = stage.talking(callee).await;
         let (status, answer) = stage.client().post(&format!("/v1/calls/{call}/transfer"), json!({ "to": to })).await;
@@ -131,10 +131,12 @@ async fn a_caller_is_transferred_by_a_document_whose_address_tells_no_number() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_comes_as_json_is_read_like_a_form() {
     for flavour in [Flavour::SignalWire, Flavour::Twilio] {
-        let stage = Stage::new(flavour).await;
+        let stage = Fixture::new(flavour).await;
         let voice = stage.answer_calls().await;
         let (busy, caller) = ("+12025550101", "+12025550102");
-        let hangs_up = Script { delivery: Delivery::Json, ..Script::with(FarEnd::HangsUpAfter(SOON)) };
+        // Long enough that the report of ringing comes before the answer on a busy machine, too.
+        let rings_for = Duration::from_secs(2);
+        let hangs_up = Script { delivery: Delivery::Json, rings_for, ..Script::with(FarEnd::HangsUpAfter(SOON)) };
         stage.double.script(CALLEE, hangs_up.clone());
         stage.double.script(caller, hangs_up);
         stage.double.script(busy, Script { delivery: Delivery::Json, ..Script::ending("busy", Some(603)) });
@@ -164,7 +166,7 @@ async fn what_comes_as_json_is_read_like_a_form() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_lasts_no_longer_than_it_may_though_the_carrier_sets_no_limit() {
-    let stage = Stage::new(Flavour::SignalWire).await;
+    let stage = Fixture::new(Flavour::SignalWire).await;
     let limits = json!({ "overrides": { "limits": { "max_duration_seconds": 10 } } });
     let call = stage.place_with(CALLEE, limits).await;
     let ended = stage.client().wait_for_end(&call).await;

@@ -1,6 +1,7 @@
 //! Nodes, their database, and the faults between them.
 
 use std::io::pipe;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 use switchhook_runtime::clock;
 use tempfile::TempDir;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::fault::Fault;
 use crate::crash::load::Nodes;
@@ -23,6 +25,10 @@ const MASTER_KEY: &str = "c3dpdGNoaG9vayBrZXkgZm9yIGNoYW9zIG9ubHkhISE=";
 const SLOW: Duration = Duration::from_secs(2);
 /// The connections of a database that others can take.
 const CONNECTIONS: u32 = 60;
+/// A limit of open files with which a node just works, the connections that a client opens then, and its address.
+const FEW_FILES: &str = "ulimit -n 256";
+const HELD: usize = 200;
+const ELSEWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3)), 0);
 /// The seed, unless the environment overrides it.
 const SEED: u64 = 20_261_127;
 
@@ -31,8 +37,10 @@ pub(super) struct Stage {
     /// With PostgreSQL: the server, and a gate before it for each node.
     server: Option<(Server, String)>,
     gates: Vec<Gate>,
-    /// Connections that other clients have taken.
+    /// Connections to the database that other clients have taken.
     taken: Vec<PgConnection>,
+    /// Connections to the first node that a client holds.
+    held: Vec<TcpStream>,
     nodes: Vec<Node>,
     processes: Vec<Process>,
     clients: Nodes,
@@ -84,6 +92,7 @@ impl Stage {
             server: None,
             gates: Vec::new(),
             taken: Vec::new(),
+            held: Vec::new(),
             nodes,
             processes: Vec::new(),
             clients: Nodes::default(),
@@ -146,6 +155,7 @@ impl Stage {
                 tokio::task::block_in_place(|| self.server().restart(Stop::Immediate));
             }
             Fault::ConnectionsTaken => self.take_connections().await,
+            Fault::PoolerRestarted => self.gates.iter().for_each(Gate::restart),
             Fault::NodePaused => self.processes[0].signal("STOP"),
             Fault::NodeKilled => {
                 self.processes.remove(0).kill();
@@ -160,6 +170,13 @@ impl Stage {
                 self.processes.insert(0, process);
                 self.show();
             }
+            Fault::FilesTaken => {
+                self.processes.remove(0).kill();
+                let process = tokio::task::block_in_place(|| self.nodes[0].serve_after(FEW_FILES));
+                self.hold_connections(&process.base).await;
+                self.processes.insert(0, process);
+                self.show();
+            }
             Fault::DiskFull => self.limit_files("4096"),
         }
     }
@@ -170,7 +187,7 @@ impl Stage {
             Fault::DatabaseReadOnly => {
                 self.execute(&["ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()"]).await;
             }
-            Fault::DatabaseRestarted => {}
+            Fault::DatabaseRestarted | Fault::PoolerRestarted => {}
             Fault::ConnectionsTaken => self.taken.clear(),
             Fault::NodePaused => self.processes[0].signal("CONT"),
             Fault::NodeKilled => {
@@ -178,7 +195,8 @@ impl Stage {
                 self.processes.insert(0, process);
                 self.show();
             }
-            Fault::LogGone => {
+            Fault::LogGone | Fault::FilesTaken => {
+                self.held.clear();
                 self.processes.remove(0).kill();
                 let process = self.serve(0);
                 self.processes.insert(0, process);
@@ -201,6 +219,16 @@ impl Stage {
         let (_, database) = self.server.as_ref().expect("this fault is one of PostgreSQL");
         while let Ok(connection) = PgConnection::connect(database).await {
             self.taken.push(connection);
+        }
+    }
+
+    /// Opens more connections to a node than one address may have; those beyond are closed at once.
+    async fn hold_connections(&mut self, base: &str) {
+        let node = base.trim_start_matches("http://").parse().expect("an address");
+        for _ in 0..HELD {
+            let socket = TcpSocket::new_v4().expect("a socket");
+            socket.bind(ELSEWHERE).expect("an address of this machine");
+            self.held.push(socket.connect(node).await.expect("the port is open"));
         }
     }
 

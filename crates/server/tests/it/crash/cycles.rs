@@ -12,7 +12,7 @@ use switchhook_runtime::clock;
 use super::load::{Load, Nodes};
 use super::look;
 use super::rng::Rng;
-use super::witness::Witness;
+use super::witness::WebhookRecorder;
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, text};
 
@@ -44,7 +44,7 @@ async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twic
     let mut process = node.serve();
     let mut client = Client::new(process.base.clone(), key.clone());
     let agent = client.scripted_agent(json!({})).await;
-    let witness = Witness::start(seed).await;
+    let witness = WebhookRecorder::start(seed).await;
     let webhook = text(&client.create("/v1/webhooks", json!({ "url": witness.url() })).await["id"]);
     let nodes = Nodes::of(vec![client.clone()]);
     let load = Load::start(CUSTOMERS, &nodes, &agent.id, seed);

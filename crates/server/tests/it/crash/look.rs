@@ -13,7 +13,7 @@ use crate::harness::{Client, text};
 /// Concurrent requests.
 const AT_ONCE: usize = 16;
 /// The polling interval.
-const LOOK: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Waits until every call has ended and every delivery is done. Returns how long that took.
 pub(crate) async fn until_at_rest(client: &Client, webhook: &str, patience: Duration) -> Duration {
@@ -27,7 +27,7 @@ pub(crate) async fn until_at_rest(client: &Client, webhook: &str, patience: Dura
                 break;
             }
             assert!(start.elapsed() < patience, "there is still something after {patience:?}: {list}");
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
     start.elapsed()

@@ -19,7 +19,7 @@ const SLOW: Duration = Duration::from_millis(300);
 
 /// Listens as long as the test runs.
 #[derive(Clone)]
-pub(crate) struct Witness {
+pub(crate) struct WebhookRecorder {
     url: String,
     seen: Arc<Mutex<Seen>>,
 }
@@ -31,7 +31,7 @@ struct Seen {
     refused: HashMap<String, u32>,
 }
 
-impl Witness {
+impl WebhookRecorder {
     pub(crate) async fn start(seed: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/", listener.local_addr().expect("it is bound"));

@@ -101,7 +101,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()>
                 for piece in &late {
                     socket.send(Message::binary(audio_of(piece))).await.ok()?;
                 }
-                // The text may have been spoken to its end in the meantime.
+                // The text may have been spoken completely in the meantime.
                 say(&mut socket, &json!({ "type": "Flushed", "sequence_id": flushes })).await?;
                 if deaf {
                     stalled = Some((late, deaf));

@@ -25,7 +25,7 @@ use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, 
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use url::form_urlencoded;
 
-/// What happens to one connection.
+/// Script of one connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Behaviour {
     /// It is served.
@@ -70,7 +70,7 @@ pub(crate) trait Peer: Send {
     /// Returns the responses to a message.
     ///
     /// # Errors
-    /// What the real server would refuse.
+    /// Problems that the real server would refuse.
     fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String>;
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Returns the only value of this name; empty if there is none.
+    /// Returns the only value of this name; empty without one.
     pub(crate) fn one(&self, name: &str) -> &str {
         let mut values = self.query.iter().filter(|(other, _)| other == name);
         let value = values.next().map_or("", |(_, value)| value);
@@ -463,7 +463,7 @@ impl TestStt {
         self.samples / 8
     }
 
-    /// Returns the words since the last query; empty if there are none.
+    /// Returns the words since the last query; may be empty.
     pub(crate) fn words(&mut self) -> String {
         self.samples = 0;
         self.session.speech_stopped(0);

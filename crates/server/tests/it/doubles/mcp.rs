@@ -34,6 +34,8 @@ pub(crate) enum Does {
     Streams(Value),
     /// Ends the stream before the result this many times, and sends the result when it is resumed behind its last event.
     Interrupts(Value, u32),
+    /// Responds with this `Content-Type`, if any, and this text, in which `$ID` is the id of the request.
+    Sends(Option<&'static str>, &'static str),
     /// Refuses with this code and message.
     Refuses(i64, &'static str),
     /// Refuses with this status and message before it reads the request, and so with this id.
@@ -236,7 +238,7 @@ impl Inner {
         ([("mcp-session-id", id)], axum::Json(result)).into_response()
     }
 
-    /// Goes on behind the last event of a stream that was ended. No other stream is offered.
+    /// Continues after the last event of a stream that was ended. No other stream is offered.
     fn resume(&self, headers: &HeaderMap) -> Response {
         let last = header(headers, "last-event-id");
         let Some(Interrupted { message, left, since }) = self.interrupted.lock().expect("whole").get(last).cloned()
@@ -391,6 +393,14 @@ async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
                 Some(Does::Streams(result)) => streamed(&asked.id, &result),
                 Some(Does::Interrupts(result, times)) => {
                     inner.go_on(json!({ "jsonrpc": "2.0", "id": asked.id, "result": result }), times)
+                }
+                Some(Does::Sends(kind, body)) => {
+                    let mut response = body.replace("$ID", &asked.id.to_string()).into_response();
+                    response.headers_mut().remove("content-type");
+                    if let Some(kind) = kind {
+                        response.headers_mut().insert("content-type", kind.parse().expect("a header"));
+                    }
+                    response
                 }
                 Some(Does::Refuses(code, words)) => refused(&asked.id, code, words),
                 Some(Does::Denies(status, id, words)) => {

@@ -55,7 +55,7 @@ struct Shared {
     silent: watch::Sender<bool>,
 }
 
-/// What a code grants.
+/// Grant of a code.
 struct Grant {
     challenge: String,
     redirect: String,

@@ -51,7 +51,7 @@ pub(crate) struct No {
     pub(crate) body: Value,
 }
 
-/// What a double has received.
+/// Requests that a double has received.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Connections that were accepted.
@@ -218,7 +218,7 @@ impl Drop for Connected {
     }
 }
 
-/// What happens to an utterance after its pieces.
+/// End of an utterance after its pieces.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Fate {
     End,

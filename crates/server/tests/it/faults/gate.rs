@@ -12,6 +12,7 @@ use tokio::sync::watch;
 pub(crate) struct Gate {
     address: SocketAddr,
     state: watch::Sender<State>,
+    restarts: watch::Sender<()>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +29,14 @@ impl Gate {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let (state, states) = watch::channel(State::Open);
+        let restarts = watch::Sender::new(());
+        let restarted = restarts.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(through(client, socket.clone(), states.clone()));
+                tokio::spawn(through(client, socket.clone(), states.clone(), restarted.subscribe()));
             }
         });
-        Self { address, state }
+        Self { address, state, restarts }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -43,6 +46,11 @@ impl Gate {
     /// Closes every connection, and all new ones.
     pub(crate) fn shut(&self) {
         self.state.send_replace(State::Shut);
+    }
+
+    /// Closes every connection; new ones work.
+    pub(crate) fn restart(&self) {
+        self.restarts.send_replace(());
     }
 
     /// Delays each answer.
@@ -55,7 +63,12 @@ impl Gate {
     }
 }
 
-async fn through(mut client: TcpStream, socket: PathBuf, mut state: watch::Receiver<State>) {
+async fn through(
+    mut client: TcpStream,
+    socket: PathBuf,
+    mut state: watch::Receiver<State>,
+    mut restarts: watch::Receiver<()>,
+) {
     if *state.borrow() == State::Shut {
         // The request is read, so that the client sees a close and not a reset.
         let _ = client.read(&mut [0; 64]).await;
@@ -77,6 +90,7 @@ async fn through(mut client: TcpStream, socket: PathBuf, mut state: watch::Recei
             _ => None,
         }) => {}
         _ = state.wait_for(|state| *state == State::Shut) => {}
+        _ = restarts.changed() => {}
     }
 }
 

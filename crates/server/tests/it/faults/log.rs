@@ -63,7 +63,7 @@ async fn why_the_service_does_not_start_is_the_last_line_of_its_log() {
     let node = Node::new().await;
     let first = node.serve();
     let address = first.base.trim_start_matches("http://").to_owned();
-    let output = node.command().args(["serve", "--listen", &address]).output().expect("the binary starts");
+    let output = Node::new().await.command().args(["serve", "--listen", &address]).output().expect("the binary starts");
     let log = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(1), "{log}");
     let last = log.lines().last().unwrap_or_default();

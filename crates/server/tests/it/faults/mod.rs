@@ -3,8 +3,10 @@
 mod database;
 mod disk_full;
 pub(crate) mod gate;
+mod locked;
 mod log;
 mod open_files;
+mod second;
 mod small_database;
 mod stalled;
 mod stop;

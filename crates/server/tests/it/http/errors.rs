@@ -4,7 +4,7 @@ use crate::harness::TestService;
 
 use super::{RawAnswer, send_raw};
 
-/// What is sent, and the status and code that it gets.
+/// A request, with the status and code of its response.
 struct Case {
     name: &'static str,
     request: Vec<u8>,

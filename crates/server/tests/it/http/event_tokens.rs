@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::read_until;
 use crate::harness::{Client, TestService, text};
 
-/// Answers, and holds the line in silence until somebody hangs up.
+/// Answers, and holds the line in silence until either side hangs up.
 const HOLDS: &str = "+12025550109";
 
 /// A request of a page: with neither key nor cookie.

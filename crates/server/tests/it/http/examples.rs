@@ -86,7 +86,6 @@ async fn story(client: &Client) -> Value {
         "ConnectionTest": client.post(&format!("/v1/connections/{}/test", text(&connection["id"])), json!({})).await.1,
         "PhoneNumber": get(&format!("/v1/numbers/{}", text(&number["id"]))).await,
         "Tenant": get("/v1/tenant").await,
-        "TenantEvent": first(client, "/v1/events").await,
         "Transcript": get(&format!("{path}/transcript")).await,
         "Webhook": webhook,
         "WebhookDelivery": first(client, &format!("/v1/webhooks/{}/deliveries", text(&webhook["id"]))).await,
@@ -112,7 +111,7 @@ fn assert_consistent(recorded: &Value) {
     same(&[
         "/Call/id",
         "/CallEvent/data/call_id",
-        "/TenantEvent/call_id",
+        "/CallEvent/call_id",
         "/WebhookEvent/data/call_id",
         "/WebhookDelivery/call_id",
     ]);
@@ -122,9 +121,10 @@ fn assert_consistent(recorded: &Value) {
     same(&["/PhoneNumber/number", "/Call/from", "/CallEvent/data/from"]);
     same(&["/Connection/id", "/Call/carrier/connection_id", "/PhoneNumber/connection_id"]);
     same(&["/Connection/provider", "/Call/carrier/provider"]);
-    same(&["/CallEvent/data", "/TenantEvent/data", "/WebhookEvent/data"]);
-    same(&["/CallEvent/event", "/TenantEvent/event", "/WebhookEvent/event", "/WebhookDelivery/event"]);
-    same(&["/CallEvent/created_at", "/TenantEvent/created_at", "/WebhookDelivery/created_at"]);
+    same(&["/CallEvent/data", "/WebhookEvent/data"]);
+    same(&["/CallEvent/event", "/WebhookEvent/event", "/WebhookDelivery/event"]);
+    same(&["/CallEvent/created_at", "/WebhookDelivery/created_at"]);
+    same(&["/CallEvent/created", "/WebhookEvent/created"]);
     same(&["/WebhookEvent/id", "/WebhookDelivery/id", "/WebhookDeliveryWithAttempts/id"]);
     for field in ["duration_seconds", "turns", "end_reason", "summary", "outcome", "error", "status", "metadata", "to"]
     {

@@ -7,7 +7,7 @@ use crate::harness::{Client, TestService, text};
 
 use super::{TIMEOUT, read_until};
 
-/// Answers, and holds the line in silence until somebody hangs up.
+/// Answers, and holds the line in silence until either side hangs up.
 const HOLDS: &str = "+12025550109";
 
 async fn follow(client: &Client, call: &str, seen: Option<&str>) -> Response {

@@ -1,4 +1,4 @@
-//! Those who try keys get nowhere, slowly, and disturb nobody.
+//! Guessing API keys is slow, fails, and does not disturb other clients.
 
 use std::time::{Duration, Instant};
 

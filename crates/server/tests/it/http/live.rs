@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::TIMEOUT;
 use crate::harness::{Client, TestService, text};
 
-/// Answers, and holds the line in silence until somebody hangs up; is busy; hangs up in the middle of the agent's sentence.
+/// Answers, and holds the line in silence until either side hangs up; is busy; hangs up in the middle of the agent's sentence.
 const HOLDS: &str = "+12025550109";
 const BUSY: &str = "+12025550101";
 const HANGS_UP: &str = "+12025550108";

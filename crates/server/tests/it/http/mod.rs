@@ -26,7 +26,7 @@ use tokio::net::TcpStream;
 /// Longer than any answer takes.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
-/// Reads an event stream up to a word, or to its end.
+/// Reads an event stream up to a word, or until it ends.
 pub(crate) async fn read_until(stream: &mut Response, word: &str) -> String {
     let mut read = String::new();
     let reading = async {
@@ -56,7 +56,7 @@ impl RawAnswer {
     }
 }
 
-/// Sends these very bytes on a connection of their own and reads one answer.
+/// Sends exactly these bytes on a new connection and reads one response.
 async fn send_raw(base: &str, request: &[u8]) -> RawAnswer {
     let mut stream = TcpStream::connect(base.strip_prefix("http://").expect("an address")).await.expect("it listens");
     let exchange = async {

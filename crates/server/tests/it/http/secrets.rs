@@ -1,4 +1,4 @@
-//! What must be in no log and, if it opens something, not in the database in the clear.
+//! Secrets and personal data are in no log; secrets are not in the database in the clear.
 
 use std::ffi::OsStr;
 use std::fs::File;

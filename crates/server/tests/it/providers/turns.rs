@@ -17,7 +17,7 @@ use switchhook_providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession}
 use switchhook_speech::models::{MOONSHINE, ModelStore, NoProgress};
 use tokio::sync::mpsc;
 
-use super::rehearsal::{Cast, Rehearsal, always};
+use super::rehearsal::{FakeProviders, VirtualCall, always};
 
 /// The agent's sentence while callers talk over it.
 const LONG: &str = "Thank you for calling, we are open from Monday to Friday between eight and six, and you will find us in the \
@@ -121,7 +121,7 @@ impl SttSession for AwaitedSession {
 
 /// A call that plays one item.
 struct Played {
-    call: Rehearsal,
+    call: VirtualCall,
     pending: PendingSegment,
     room: Vec<Frame>,
     frames: usize,
@@ -157,8 +157,8 @@ async fn play(stt: &Arc<Awaited>, item: &Item, count: &mut Count) {
     let mut agent = AgentConfig::new("Help the caller.");
     let greeting = if overlap { LONG } else { "How can I help you?" };
     greeting.clone_into(&mut agent.greeting.text);
-    let cast = Cast { stt: Arc::clone(stt) as Arc<dyn Stt>, ..Cast::scripted(always(ANSWER)) };
-    let call = Rehearsal::begin(&agent, cast).await;
+    let cast = FakeProviders { stt: Arc::clone(stt) as Arc<dyn Stt>, ..FakeProviders::scripted(always(ANSWER)) };
+    let call = VirtualCall::begin(&agent, cast).await;
     let mut played = Played { call, pending: Arc::clone(&stt.pending), room: audio("room"), frames: 0 };
     let is_time = |played: &Played| {
         if overlap { played.heard_since(0) >= INTO_SENTENCE } else { played.silence().is_some_and(|ms| ms >= THINKS) }

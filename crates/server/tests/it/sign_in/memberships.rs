@@ -137,6 +137,24 @@ async fn whoever_leaves_the_only_tenant_is_signed_out_and_gets_a_new_one_with_th
 }
 
 #[tokio::test]
+async fn a_person_joins_at_most_twenty_tenants() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let mut bob = signed_in(&service, &oidc, "bob").await;
+    for number in 1..20 {
+        let owner = signed_in(&service, &oidc, &format!("owner{number}")).await;
+        let invitation = invite(&owner, "bob", "viewer").await;
+        assert_eq!(bob.act("/auth/invitation/accept", link(&invitation)).await.0, StatusCode::NO_CONTENT, "{number}");
+    }
+    let owner = signed_in(&service, &oidc, "owner20").await;
+    let invitation = invite(&owner, "bob", "viewer").await;
+    let (status, refusal) = bob.act("/auth/invitation/accept", link(&invitation)).await;
+    assert_eq!((status, &refusal["code"]), (StatusCode::CONFLICT, &json!("too_many_tenants")));
+    assert_eq!(bob.act("/auth/leave", json!({})).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(bob.act("/auth/invitation/accept", link(&invitation)).await.0, StatusCode::NO_CONTENT);
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn an_address_and_a_name_change_in_all_tenants_of_a_person() {
     let clock = morning();
     let (service, oidc) = with_provider(clock.clone(), |_| {}).await;

@@ -7,6 +7,7 @@ use switchhook_runtime::clock::Clock;
 use super::browser::answer;
 use super::{Browser, claims, invite, link};
 use crate::doubles::oidc::{CLIENT_ID, CLIENT_SECRET, Oidc, Signed};
+use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process};
 use crate::harness::text;
 
@@ -22,12 +23,21 @@ fn at(node: &Process) -> Browser {
 
 /// Creates a node with this sign-in provider.
 async fn node_with(oidc: &Oidc) -> Node {
-    Node::new()
-        .await
-        .with("SWITCHHOOK_PUBLIC_URL", PUBLIC)
+    with(Node::new().await, oidc)
+}
+
+fn with(node: Node, oidc: &Oidc) -> Node {
+    node.with("SWITCHHOOK_PUBLIC_URL", PUBLIC)
         .with("SWITCHHOOK_OIDC_ISSUER", oidc.issuer())
         .with("SWITCHHOOK_OIDC_CLIENT_ID", CLIENT_ID)
         .with("SWITCHHOOK_OIDC_CLIENT_SECRET", CLIENT_SECRET)
+}
+
+/// Starts a server for the database of several processes. SQLite is for one.
+async fn server() -> (Server, Node) {
+    let server = tokio::task::block_in_place(Server::start);
+    let node = Node::on(Some(server.database().await));
+    (server, node)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,7 +98,8 @@ async fn sessions_end_with_the_provider_that_vouched_for_them() {
 async fn a_session_works_and_ends_on_every_node() {
     switchhook_net::install_tls();
     let oidc = Oidc::start(&Clock::system()).await;
-    let node = node_with(&oidc).await;
+    let (_server, node) = server().await;
+    let node = with(node, &oidc);
     let (first, second) = (node.serve(), node.serve());
 
     // A balancer may send the first request to one node and the callback to the other.
@@ -129,7 +140,8 @@ async fn a_session_works_and_ends_on_every_node() {
 async fn an_invitation_is_accepted_on_any_node_and_once() {
     switchhook_net::install_tls();
     let oidc = Oidc::start(&Clock::system()).await;
-    let node = node_with(&oidc).await;
+    let (_server, node) = server().await;
+    let node = with(node, &oidc);
     let (first, second) = (node.serve(), node.serve());
     let mut ana = at(&first);
     ana.sign_in(&oidc, claims("ana")).await;

@@ -242,9 +242,25 @@ impl Browser {
 
     /// Speaks a recorded line.
     pub(crate) async fn say(&mut self, line: &str) {
-        let line = switchhook_recordings::recording(line).expect("a shipped recording");
+        let line = switchhook_caller_audio::recording(line).expect("a shipped recording");
         for samples in line.samples(FORMAT).chunks_exact(FORMAT.frame_samples()) {
             self.step(samples).await;
+        }
+    }
+
+    /// Speaks a recorded line and listens to the response. Repeats the line if the agent asks for it, as it does after audio was lost on a
+    /// busy machine.
+    pub(crate) async fn converse(&mut self, line: &str) {
+        for _ in 0..3 {
+            let before = self.texts.len();
+            self.say(line).await;
+            self.hear_agent().await;
+            let asks = |text: &Value| {
+                text["role"] == "agent" && text["text"].as_str().is_some_and(|said| said.contains("say that again"))
+            };
+            if !self.texts[before..].iter().any(asks) {
+                return;
+            }
         }
     }
 

@@ -35,11 +35,11 @@ async fn transcribe(headers: HeaderMap, body: Bytes) -> Response {
     ([("content-type", "application/json")], json!({ "text": text }).to_string()).into_response()
 }
 
-/// Returns the text of the recording in this audio; empty if there is none.
+/// Returns the text of the recording in this audio; empty without one.
 fn recognised(samples: &[i16], rate: u32) -> &'static str {
     let heard = course(samples, rate);
     let mut best = ("", ALIKE);
-    for line in switchhook_recordings::all() {
+    for line in switchhook_caller_audio::all() {
         let known = course(line.samples(AudioFormat::Narrowband), 8_000);
         let alike = alike(&known, &heard);
         if alike > best.1 {
@@ -77,7 +77,7 @@ fn alike(known: &[f64], heard: &[f64]) -> f64 {
 #[test]
 fn a_recording_is_known_through_opus_and_others_are_not() {
     use switchhook_webrtc::testing::through_opus;
-    for line in switchhook_recordings::all() {
+    for line in switchhook_caller_audio::all() {
         let samples = line.samples(AudioFormat::Wideband);
         assert_eq!(recognised(&through_opus(samples), 16_000), line.text, "{}", line.id);
         let half = &samples[..samples.len() / 2];

@@ -39,7 +39,7 @@ async fn hang_up_understood(client: &Client, call: &str, browser: &mut Browser, 
     let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
     let lines = transcript["data"].as_array().expect("a list");
     for id in said {
-        let words = switchhook_recordings::recording(id).expect("a recording").text;
+        let words = switchhook_caller_audio::recording(id).expect("a recording").text;
         assert!(lines.iter().any(|line| line["role"] == "caller" && line["text"] == words), "{id}: {transcript}");
     }
 }

@@ -81,13 +81,11 @@ async fn a_person_who_speaks_over_the_agent_silences_it_over_udp() {
 #[tokio::test(flavor = "multi_thread")]
 async fn when_udp_breaks_down_the_conversation_goes_on_over_the_socket() {
     let (service, call, mut browser) = talking_over_udp().await;
-    browser.say("name").await;
-    browser.hear_agent().await;
+    browser.converse("name").await;
     browser.break_udp();
     browser.text("the change back", |text| is_transport(text, "websocket")).await;
     let before = browser.frames;
-    browser.say("day").await;
-    browser.hear_agent().await;
+    browser.converse("day").await;
     assert!(browser.frames > before + 50, "{} frames over the socket", browser.frames - before);
     hang_up_understood(&service.client, &call, &mut browser, &["name", "day"]).await;
     service.stop().await;
@@ -116,8 +114,7 @@ async fn where_udp_does_not_get_through_the_call_stays_on_the_socket() {
     let mut browser = Browser::connect_over_udp(&url).await;
     browser.break_udp();
     browser.hear_agent().await;
-    browser.say("name").await;
-    browser.hear_agent().await;
+    browser.converse("name").await;
     hang_up_understood(&service.client, &call, &mut browser, &["name"]).await;
     assert!(browser.texts.iter().any(|text| text["type"] == "rtc_unavailable"), "{:?}", browser.texts);
     assert!(!browser.texts.iter().any(|text| text["type"] == "transport"), "{:?}", browser.texts);
@@ -138,8 +135,7 @@ async fn a_lost_socket_does_not_silence_what_goes_over_udp() {
     assert!(is_transport(&change, "udp"), "{change}");
     browser.hear_agent().await;
     let before = browser.frames;
-    browser.say("day").await;
-    browser.hear_agent().await;
+    browser.converse("day").await;
     hang_up_understood(&service.client, &call, &mut browser, &["name", "day"]).await;
     assert_eq!(browser.frames, before, "no audio came over the socket");
     service.stop().await;
@@ -158,12 +154,10 @@ async fn offers_without_sense_are_refused_in_words_and_floods_leave_the_call_alo
     }
     let flood = tokio::spawn(flood(UdpEnd::service(&answer)));
     browser.text("the change to UDP", |text| is_transport(text, "udp")).await;
-    browser.say("name").await;
-    browser.hear_agent().await;
+    browser.converse("name").await;
     browser.send(json!({ "type": "transport", "transport": "websocket" })).await;
     browser.stop_udp();
-    browser.say("day").await;
-    browser.hear_agent().await;
+    browser.converse("day").await;
     for (sdp, words) in [("v=0".to_owned(), "no SDP"), ("x".repeat(20_000), "longer than 16384")] {
         browser.send(json!({ "type": "rtc_offer", "sdp": sdp })).await;
         let refused = browser.text("a refusal", |text| text["type"] == "rtc_unavailable").await;

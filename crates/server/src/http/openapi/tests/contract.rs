@@ -71,10 +71,12 @@ fn changes(place: &str, was: &Fact, is: &Fact) -> Vec<String> {
     if lax.null && !strict.null {
         changes.push(if sent { "cannot be null" } else { "can be null" }.to_owned());
     }
-    let lost =
-        |was: &[Value], is: &[Value]| was.iter().find(|value| !is.contains(value)).map(|value| format!("lost {value}"));
-    changes.extend(lost(&was.values, &is.values));
-    changes.extend(lost(&was.one_of, &is.one_of));
+    let lacks = |all: &[Value], of: &[Value]| of.iter().find(|value| !all.contains(value)).map(Value::to_string);
+    changes.extend(lacks(&is.values, &was.values).map(|value| format!("lost {value}")));
+    if !sent && !was.values.is_empty() && !was.open {
+        changes.extend(lacks(&was.values, &is.values).map(|value| format!("is closed and has {value}")));
+    }
+    changes.extend(lacks(&is.one_of, &was.one_of).map(|value| format!("lost {value}")));
     if sent && was.values.is_empty() && !is.values.is_empty() {
         changes.push(format!("takes only {}", json!(is.values)));
     }
@@ -135,6 +137,7 @@ fn what_would_break_a_client_is_refused() {
         ("UnplacedCall/properties/turns/minimum", json!(-1), "out UnplacedCall.turns had minimum 0 and has -1"),
         ("UnplacedCall/required", json!(["to"]), "out UnplacedCall.turns can be absent"),
         ("CallEndedBy/enum/0", json!("somebody"), "out CallEndedBy lost"),
+        ("CallEndedBy", with_value("CallEndedBy", "more"), "out CallEndedBy is closed and has \"more\""),
         ("ProblemCode/x-extensible-enum/0", json!("a_code"), "out ProblemCode lost"),
         ("WebhookEvent/oneOf/0", json!({ "$ref": "#/components/schemas/Call" }), "out WebhookEvent lost"),
         ("CreateCall", with_field("CreateCall", "reason"), "in CreateCall.reason is new and required"),
@@ -165,7 +168,7 @@ fn what_breaks_no_client_is_allowed() {
         ("CreateCall/properties/to/maxLength", json!(300)),
         ("CreateCall/properties/agent_id/type", json!(["string", "null"])),
         ("CreateCall/required", json!(["to"])),
-        ("CallEndedBy", with_value("CallEndedBy", "more")),
+        ("CallEndReason", with_value("CallEndReason", "more")),
         ("UnplacedCall/properties/turns/minimum", json!(1)),
         ("UnplacedCall/properties/turns/description", json!("Other words.")),
     ] {

@@ -28,6 +28,16 @@ fn no_field_is_null_only() {
     });
 }
 
+/// What a later version allows would be refused by clients that check responses by the limits of this one.
+#[test]
+fn responses_have_no_limits_of_text_and_lists() {
+    let document = openapi();
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["GreetingInput"]["properties"]["text"]["maxLength"], 100_000, "{}", schemas["GreetingInput"]);
+    assert!(schemas["Greeting"]["properties"]["text"].get("maxLength").is_none());
+    assert!(schemas["CallAddress"]["pattern"].is_string(), "of a parameter");
+}
+
 /// What every response has needs no default, and generators that fill defaults in would invent it.
 #[test]
 fn responses_have_no_defaults() {

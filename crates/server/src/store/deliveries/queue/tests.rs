@@ -9,11 +9,11 @@ use switchhook_runtime::clock;
 
 use super::*;
 use crate::config::Config;
-use crate::store::batch::{BatchJob as _, Batcher};
 use crate::store::deliveries::outcome::{
     DISABLE_AFTER, Finished, Outcome, Record, Then, abandoned_for_recovery, cancel_disabled_for_recovery,
 };
 use crate::store::deliveries::{self, NewBody, NewDelivery};
+use crate::store::group_commit::{BatchJob as _, Batcher};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
 use crate::store::webhooks;

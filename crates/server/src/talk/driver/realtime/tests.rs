@@ -31,12 +31,12 @@ use crate::talk::{Command, Ended, Note, Report, Settings};
 const DEAD_AIR: u64 = 3_000;
 
 /// The model's side of a session.
-struct Stage {
+struct Fixture {
     events: mpsc::Sender<RealtimeEvent>,
     commands: mpsc::UnboundedReceiver<RealtimeCommand>,
 }
 
-impl Stage {
+impl Fixture {
     async fn tell(&self, event: RealtimeEvent) {
         self.events.send(event).await.expect("the call continues");
     }
@@ -73,7 +73,7 @@ impl Stage {
 
 /// Gives each session to the test; the second and later ones are refused after a while if the test wants that.
 struct Theatre {
-    stages: mpsc::UnboundedSender<Stage>,
+    stages: mpsc::UnboundedSender<Fixture>,
     refuses: bool,
     opened: Mutex<u32>,
 }
@@ -107,7 +107,7 @@ impl Provider for Theatre {
             return Err(ProviderError::Failed { provider: "theatre", words: "it is closed".to_owned() });
         }
         let (sender, commands) = mpsc::unbounded_channel();
-        let _ = self.stages.send(Stage { events, commands });
+        let _ = self.stages.send(Fixture { events, commands });
         Ok(Box::new(Sitting(sender)))
     }
 }
@@ -189,7 +189,7 @@ impl FarEnd {
 }
 
 struct Call {
-    stages: mpsc::UnboundedReceiver<Stage>,
+    stages: mpsc::UnboundedReceiver<Fixture>,
     line: FarEnd,
     talk: tokio::task::JoinHandle<Report>,
     _commands: mpsc::UnboundedSender<Command>,
@@ -245,12 +245,12 @@ impl Call {
     }
 
     /// Returns the model's side of the next session.
-    async fn stage(&mut self) -> Stage {
+    async fn stage(&mut self) -> Fixture {
         self.stages.recv().await.expect("a session")
     }
 
     /// Returns a call in which a greeting of one second was heard, and the caller has then said something.
-    async fn asked(voice: Option<Arc<dyn Tts>>, refuses: bool) -> (Self, Stage, u64) {
+    async fn asked(voice: Option<Arc<dyn Tts>>, refuses: bool) -> (Self, Fixture, u64) {
         let mut call = Self::start(voice, refuses, Duration::ZERO);
         let stage = call.stage().await;
         stage.speaks("r1", Some(1), "hello", 1).await;

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use switchhook_carriers::media_queue::MediaSender;
 use switchhook_core::conversation::realtime::RealtimeCommand;
 use switchhook_providers::realtime::{Realtime as Provider, RealtimeEvent, RealtimeOptions, RealtimeSession};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
 use crate::talk::realtime::Model;
@@ -41,7 +42,7 @@ fn quiet_line() -> (MediaSender, Media) {
 
 /// Says "Friday" and more, and stops in the middle of a word.
 async fn says(line: &MediaSender) {
-    let recording = switchhook_recordings::recording("day").expect("a recording");
+    let recording = switchhook_caller_audio::recording("day").expect("a recording");
     let samples = recording.samples(AudioFormat::Narrowband);
     let voiced = &samples[..samples.len() / 160 / 2 * 160];
     let mut frames = tokio::time::interval(FRAME_DURATION);
@@ -131,7 +132,7 @@ async fn every_phrase_is_a_turn_on_a_line_that_sends_nothing_between_them() {
 async fn audio_that_is_late_by_less_than_a_gap_is_one_phrase() {
     let (line, mut call) = cascade(|_| {});
     call.answer().await;
-    let recording = switchhook_recordings::recording("day").expect("a recording");
+    let recording = switchhook_caller_audio::recording("day").expect("a recording");
     let frames: Vec<_> = recording.samples(AudioFormat::Narrowband).chunks_exact(160).collect();
     for burst in frames.chunks(15) {
         tokio::time::sleep(FRAME_DURATION * 15).await;
@@ -142,6 +143,82 @@ async fn audio_that_is_late_by_less_than_a_gap_is_one_phrase() {
     call.answer().await;
     drop(line);
     assert_eq!(call.talk.await.expect("it ends").turns, 1);
+}
+
+/// Sends a frame of comfort noise every so often, like a carrier that suppresses silence.
+fn comfort_noise(line: &MediaSender, every: Duration) -> AbortOnDropHandle<()> {
+    let line = line.clone();
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        for frame in 0..10_000_u32 {
+            tokio::time::sleep(every).await;
+            let sample = |i: u32| i16::try_from((i * 7_919 + frame * 104_729) % 41).expect("small") - 20;
+            let noise: Vec<i16> = (0..160).map(sample).collect();
+            let audio = CallerAudio(Frame::from_slice(AudioFormat::Narrowband, &noise));
+            if !line.send(FromCarrier::Audio(audio)) {
+                return;
+            }
+        }
+    }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn comfort_noise_is_silence_however_often_it_comes() {
+    for every in [60, 100, 160, 240, 400].map(Duration::from_millis) {
+        let (line, mut call) = cascade(|agent| {
+            agent.silence.reprompt_after_seconds = 5;
+            agent.silence.max_reprompts = 1;
+            agent.silence.hangup_after_seconds = Some(20);
+        });
+        call.answer().await;
+        says(&line).await;
+        let stopped = Instant::now();
+        let noise = comfort_noise(&line, every);
+        let answer = call.answer().await;
+        assert!(stopped.elapsed() < Duration::from_secs(5), "{every:?}: {answer} after {:?}", stopped.elapsed());
+        assert_ne!(call.answer().await, answer, "{every:?}: a reprompt");
+        let report = call.talk.await.expect("it ends");
+        assert!(matches!(report.end, Ended::By(End::Silence)), "{every:?}: {:?}", report.end);
+        assert_eq!(report.turns, 1, "{every:?}");
+        assert!(stopped.elapsed() < Duration::from_secs(40), "{every:?}: {:?}", stopped.elapsed());
+        drop(noise);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn frames_that_come_seconds_late_and_all_at_once_are_over_when_they_come() {
+    let (line, mut call) = cascade(|_| {});
+    call.answer().await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let recording = switchhook_caller_audio::recording("day").expect("a recording");
+    let samples = recording.samples(AudioFormat::Narrowband);
+    for chunk in samples[..samples.len() / 160 / 2 * 160].chunks_exact(160) {
+        assert!(line.send(FromCarrier::Audio(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, chunk)))));
+    }
+    let came = Instant::now();
+    call.answer().await;
+    assert!(came.elapsed() < Duration::from_secs(5), "{:?}", came.elapsed());
+    drop(line);
+    assert_eq!(call.talk.await.expect("it ends").turns, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn jitter_after_a_gap_is_bridged_like_jitter_before_it() {
+    let (line, mut call) = cascade(|_| {});
+    call.answer().await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let recording = switchhook_caller_audio::recording("day").expect("a recording");
+    let frames: Vec<_> = recording.samples(AudioFormat::Narrowband).chunks_exact(160).collect();
+    for burst in frames.chunks(15) {
+        for chunk in burst {
+            assert!(line.send(FromCarrier::Audio(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, chunk)))));
+        }
+        tokio::time::sleep(FRAME_DURATION * 15).await;
+    }
+    call.answer().await;
+    drop(line);
+    let report = call.talk.await.expect("it ends");
+    let reopened = report.decisions.iter().filter(|decision| decision.kind == DecisionKind::TurnReopened).count();
+    assert_eq!((report.turns, reopened), (1, 0));
 }
 
 /// A speech-to-speech model that hears the caller begin, and waits for silence to detect the end of speech.

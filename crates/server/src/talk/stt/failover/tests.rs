@@ -79,17 +79,20 @@ fn one_that_fails_hands_over_what_has_no_final_words() {
 fn one_that_is_late_goes_on_until_another_is_open_and_stays_if_it_is_first() {
     let now = Instant::now();
     let mut failover = waiting(3, now);
-    assert_eq!(failover.next_deadline(), Some(now + LATE));
-    assert!(failover.tick(now + LATE / 2).is_empty());
-    assert_eq!(shown(failover.tick(now + LATE)), ["open 1"]);
-    let later = now + LATE * 2;
+    assert_eq!(failover.next_deadline(), Some(now + TRANSCRIPT_TIMEOUT));
+    assert!(failover.tick(now + TRANSCRIPT_TIMEOUT / 2).is_empty());
+    assert_eq!(shown(failover.tick(now + TRANSCRIPT_TIMEOUT)), ["open 1"]);
+    let later = now + TRANSCRIPT_TIMEOUT * 2;
     assert_eq!(shown(failover.handle_event(says(0, "Yes."), later)), ["0 Yes."]);
     assert_eq!(shown(failover.opened(later)), ["discard"]);
     failover.handle_input(SttInput::SpeechStarted, later);
     failover.handle_input(SttInput::SpeechStopped(1), later);
-    assert_eq!(shown(failover.tick(later + LATE)), ["open 1"], "it can be asked again");
-    assert_eq!(shown(failover.opened(later + LATE)), ["adopt", "pass from 1", "pass start", "pass stop 1"]);
-    assert_eq!(failover.next_deadline(), Some(later + LATE * 2), "and has its own time");
+    assert_eq!(shown(failover.tick(later + TRANSCRIPT_TIMEOUT)), ["open 1"], "it can be asked again");
+    assert_eq!(
+        shown(failover.opened(later + TRANSCRIPT_TIMEOUT)),
+        ["adopt", "pass from 1", "pass start", "pass stop 1"]
+    );
+    assert_eq!(failover.next_deadline(), Some(later + TRANSCRIPT_TIMEOUT * 2), "and has its own time");
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_reported() {
     );
 
     let mut failover = waiting(2, now);
-    failover.tick(now + LATE);
+    failover.tick(now + TRANSCRIPT_TIMEOUT);
     assert!(failover.not_opened(&refused).is_empty(), "the first one still runs");
     assert_eq!(shown(failover.handle_event(says(0, "Yes."), now)), ["0 Yes."]);
     assert_eq!(shown(failover.handle_event(dies(), now)), ["let go", "pipeline_error: It broke."]);
@@ -187,7 +190,7 @@ fn whoever_takes_over_does_not_replace_words_that_were_reported_before_their_end
 
 /// The behaviour of an STT. Times are in frames.
 #[derive(Clone, Debug)]
-struct Fate {
+struct Outcome {
     /// When the opening ends, and whether it succeeds.
     opens_after: u32,
     opens: bool,
@@ -198,12 +201,12 @@ struct Fate {
     judges: bool,
 }
 
-fn fate(good: bool) -> impl Strategy<Value = Fate> {
+fn fate(good: bool) -> impl Strategy<Value = Outcome> {
     let slow = if good { Just(0_u32).boxed() } else { prop_oneof![3 => Just(0_u32), 1 => Just(150)].boxed() };
     let answers_after = proptest::collection::vec((0..40_u32, slow).prop_map(|(few, slow)| few + slow), 1..4);
     let dies_after = if good { Just(None).boxed() } else { proptest::option::of(0..300_u32).boxed() };
     (0..50_u32, any::<bool>(), dies_after, answers_after, any::<bool>()).prop_map(
-        move |(opens_after, opens, dies_after, answers_after, judges)| Fate {
+        move |(opens_after, opens, dies_after, answers_after, judges)| Outcome {
             opens_after,
             opens: opens || good,
             dies_after,
@@ -215,7 +218,7 @@ fn fate(good: bool) -> impl Strategy<Value = Fate> {
 
 /// An STT that transcribes the numbers of the frames that are not silent.
 struct TestStt {
-    fate: Fate,
+    fate: Outcome,
     age: u32,
     answered: usize,
     words: Vec<i16>,
@@ -272,7 +275,7 @@ impl TestStt {
 /// A failover with the providers around it.
 struct World {
     failover: SttFailover,
-    fates: Vec<Fate>,
+    fates: Vec<Outcome>,
     now: Instant,
     running: Option<TestStt>,
     /// When the opening ends, and of which provider.
@@ -282,7 +285,7 @@ struct World {
 }
 
 impl World {
-    fn new(fates: Vec<Fate>) -> Self {
+    fn new(fates: Vec<Outcome>) -> Self {
         let (failover, now) = (SttFailover::new(fates.len()), Instant::now());
         let mut world =
             Self { failover, fates, now, running: None, opening: None, opened: None, finals: BTreeMap::new() };
@@ -291,7 +294,7 @@ impl World {
         world
     }
 
-    fn stt(fate: Fate) -> TestStt {
+    fn stt(fate: Outcome) -> TestStt {
         TestStt { fate, age: 0, answered: 0, words: Vec::new(), quiet: 0, started: false, next: 0, answers: Vec::new() }
     }
 

@@ -11,9 +11,9 @@ use switchhook_providers::model_schema::for_model;
 use tokio::time::Instant;
 
 /// How long a cached list is valid.
-pub(super) const FRESH: Duration = Duration::from_secs(5 * 60);
+pub(super) const LIST_VALID_FOR: Duration = Duration::from_secs(5 * 60);
 /// How long a server that did not respond is not contacted again.
-pub(super) const DOWN: Duration = Duration::from_secs(60);
+pub(super) const AVOIDED_FOR: Duration = Duration::from_secs(60);
 /// The maximum number of cached lists; seldom do more agents have calls while their lists are valid.
 const MOST_LISTS: usize = 1_000;
 /// The maximum number of tools of one server. With more, models choose badly, and some refuse them.
@@ -261,21 +261,23 @@ mod tests {
             Whose { agent, version, url: String::new(), headers: BTreeMap::new(), secrets: None, chosen: Vec::new() }
         };
         let (lists, now) = (Lists::default(), Instant::now());
-        lists.keep(whose(1), Arc::new(Vec::new()), FRESH, now);
-        lists.keep(whose(0), Arc::new(Vec::new()), DOWN, now);
-        assert!(lists.get(&whose(0), now + DOWN / 2).is_some() && lists.get(&whose(0), now + DOWN).is_none());
-        assert!(lists.get(&whose(1), now + FRESH / 2).is_some() && lists.get(&whose(2), now).is_none());
-        assert!(lists.get(&whose(1), now + FRESH).is_none());
+        lists.keep(whose(1), Arc::new(Vec::new()), LIST_VALID_FOR, now);
+        lists.keep(whose(0), Arc::new(Vec::new()), AVOIDED_FOR, now);
+        assert!(
+            lists.get(&whose(0), now + AVOIDED_FOR / 2).is_some() && lists.get(&whose(0), now + AVOIDED_FOR).is_none()
+        );
+        assert!(lists.get(&whose(1), now + LIST_VALID_FOR / 2).is_some() && lists.get(&whose(2), now).is_none());
+        assert!(lists.get(&whose(1), now + LIST_VALID_FOR).is_none());
         for version in 2..2_000 {
             lists.keep(
                 whose(version),
                 Arc::new(Vec::new()),
-                FRESH,
+                LIST_VALID_FOR,
                 now + Duration::from_millis(version.unsigned_abs()),
             );
         }
         let kept = lists.0.lock().expect("whole").len();
-        assert!(kept <= MOST_LISTS && lists.get(&whose(1_999), now + FRESH / 2).is_some(), "{kept}");
+        assert!(kept <= MOST_LISTS && lists.get(&whose(1_999), now + LIST_VALID_FOR / 2).is_some(), "{kept}");
     }
 
     #[tokio::test]
@@ -288,9 +290,14 @@ mod tests {
             let agent = AgentId::from_uuid(uuid::Uuid::from_u128(agent));
             Whose { agent, version, url: String::new(), headers: BTreeMap::new(), secrets: None, chosen: Vec::new() }
         };
-        lists.keep(whose(1, 0), large.clone(), FRESH, now);
+        lists.keep(whose(1, 0), large.clone(), LIST_VALID_FOR, now);
         for version in 0..100 {
-            lists.keep(whose(2, version), large.clone(), FRESH, now + Duration::from_millis(version.unsigned_abs()));
+            lists.keep(
+                whose(2, version),
+                large.clone(),
+                LIST_VALID_FOR,
+                now + Duration::from_millis(version.unsigned_abs()),
+            );
         }
         let weight: usize = lists.0.lock().expect("whole").values().map(|list| list.weight).sum();
         assert!(weight <= MOST_BYTES && lists.get(&whose(2, 99), now).is_some());

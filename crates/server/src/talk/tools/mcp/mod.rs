@@ -30,7 +30,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 pub use self::listing::Lists;
-use self::listing::{DOWN, FRESH, MOST_LOOKED_AT, MOST_SCHEMAS, MOST_TOOLS, Whose};
+use self::listing::{AVOIDED_FOR, LIST_VALID_FOR, MOST_LOOKED_AT, MOST_SCHEMAS, MOST_TOOLS, Whose};
 pub(super) use self::listing::{Listed, called};
 use self::transport::Transport;
 use super::secrets::Secrets;
@@ -38,11 +38,11 @@ use super::{CALL_HEADER, Check, LATE, UNREACHABLE, error};
 use crate::talk::strip_nul::strip_nul_value;
 
 /// The timeout for connecting to a server and listing its tools. A caller may be waiting.
-const LISTING: Duration = Duration::from_secs(4);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(4);
 /// How much longer the transport waits than the tool's own timeout, so that the model learns that the tool was late.
 const TRANSPORT_MARGIN: Duration = Duration::from_secs(1);
 /// A server that fails faster than this is tried again by the next call.
-const SLOW: Duration = Duration::from_millis(500);
+const SLOW_FAILURE: Duration = Duration::from_millis(500);
 /// The maximum number of pages of a list.
 const MOST_PAGES: usize = 16;
 /// The characters of a reason that are logged.
@@ -122,7 +122,7 @@ impl Server {
         Self {
             transport: Transport {
                 client,
-                deadline: deadline.max(LISTING) + TRANSPORT_MARGIN,
+                deadline: deadline.max(LISTING_TIMEOUT) + TRANSPORT_MARGIN,
                 secrets,
                 resumed: Arc::default(),
                 requests: Arc::default(),
@@ -143,19 +143,19 @@ impl Server {
             return known;
         }
         let begin = Instant::now();
-        let listed = timeout(LISTING, self.list()).await.unwrap_or(Err(McpError::Late(LISTING)));
+        let listed = timeout(LISTING_TIMEOUT, self.list()).await.unwrap_or(Err(McpError::Late(LISTING_TIMEOUT)));
         match listed {
             Ok(tools) => {
                 let tools = Arc::new(tools);
-                self.lists.keep(self.whose.clone(), tools.clone(), FRESH, Instant::now());
+                self.lists.keep(self.whose.clone(), tools.clone(), LIST_VALID_FOR, Instant::now());
                 tools
             }
             Err(error) => {
                 tracing::warn!(server = %self.prefix, reason = %error, "the tools of an MCP server are missing in a call");
                 let none = Arc::default();
                 // Do not make every caller wait for it.
-                if begin.elapsed() >= SLOW || matches!(error, McpError::Protocol) {
-                    self.lists.keep(self.whose.clone(), Arc::clone(&none), DOWN, Instant::now());
+                if begin.elapsed() >= SLOW_FAILURE || matches!(error, McpError::Protocol) {
+                    self.lists.keep(self.whose.clone(), Arc::clone(&none), AVOIDED_FOR, Instant::now());
                 }
                 none
             }
@@ -215,7 +215,7 @@ impl Server {
     /// Connects before the first tool call.
     pub(super) async fn warm(&self) {
         // A tool call connects again and reports the error.
-        let _ = timeout(LISTING, self.connected()).await;
+        let _ = timeout(LISTING_TIMEOUT, self.connected()).await;
     }
 
     /// Returns the session with the server, opening it if necessary.

@@ -62,6 +62,42 @@ impl Requests {
         Some(request.id.clone())
     }
 
+    /// Returns the response to `request` in a message with a success status: of several in a list, that one. What has no envelope is a
+    /// result.
+    pub(super) fn response(&mut self, message: Value, request: Option<&RequestId>) -> Value {
+        let mut message = match message {
+            Value::Array(messages) => self.own_response(messages, request),
+            message => message,
+        };
+        if let Some(fields) = message.as_object_mut().filter(|fields| !fields.contains_key("method")) {
+            let kind = request.and_then(|request| self.kinds.get(&request.to_string()));
+            let enveloped = ["jsonrpc", "result", "error"].iter().any(|field| fields.contains_key(*field));
+            if !enveloped && matches!(kind, Some(Kind::CallTool | Kind::ListTools)) {
+                *fields = Map::from_iter([("result".to_owned(), Value::Object(std::mem::take(fields)))]);
+            }
+            if fields.contains_key("result") || fields.contains_key("error") {
+                fields.insert("jsonrpc".to_owned(), json!("2.0"));
+            }
+        }
+        self.repair(&mut message, request);
+        message
+    }
+
+    /// Returns the response to `request` in a list of messages, else the first response, else the list.
+    fn own_response(&self, mut messages: Vec<Value>, request: Option<&RequestId>) -> Value {
+        let answers = |message: &Value| {
+            let fields = message.as_object();
+            fields
+                .is_some_and(|it| !it.contains_key("method") && (it.contains_key("result") || it.contains_key("error")))
+        };
+        let id = |message: &Value| RequestId::deserialize(message.get("id")?).ok().map(|id| id.to_string());
+        let own = |message: &Value| answers(message) && id(message) == request.map(ToString::to_string);
+        match messages.iter().position(own).or_else(|| messages.iter().position(answers)) {
+            Some(at) => messages.swap_remove(at),
+            None => Value::Array(messages),
+        }
+    }
+
     /// Repairs a message if it is a response. One that names no request responds to `request`, if that is known.
     pub(super) fn repair(&mut self, message: &mut Value, request: Option<&RequestId>) {
         let Some(message) = message.as_object_mut().filter(|message| is_response(message)) else { return };
@@ -73,6 +109,8 @@ impl Requests {
         }
         if let Some(request) = request.filter(|_| self.kind(message).is_none()) {
             message.insert("id".to_owned(), request.clone().into_json_value());
+        } else if let Some(number) = message.get("id").and_then(Value::as_str).and_then(|id| id.parse::<i64>().ok()) {
+            message.insert("id".to_owned(), json!(number));
         }
         if let Some(error) = message.get_mut("error") {
             *error = repaired_error(error.take());
@@ -241,6 +279,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             let mut requests = tests::requests();
             requests.repair(&mut message, Some(&RequestId::Number(2)));
             let malformed: usize = requests.take_malformed().iter().map(|(name, _)| name.len()).sum();
+            message = requests.response(message, Some(&RequestId::Number(2)));
             let misses = misses_session(body, Some(&RequestId::Number(2)));
             let read = serde_json::from_value::<rmcp::model::ServerJsonRpcMessage>(message);
             let read = read.map_err(|error| error.to_string())?;
@@ -393,11 +432,47 @@ mod tests {
         for id in [json!(null), json!("server-error"), json!(99), json!({}), json!(2), json!("2")] {
             let message = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32_000, "message": "Full." } });
             let JsonRpcMessage::Error(error) = read(message) else { panic!("{id}: another message") };
-            assert_eq!(error.id.map(|id| id.to_string()).as_deref(), Some("2"), "{id}");
+            assert_eq!(error.id, Some(RequestId::Number(2)), "{id}");
         }
         let others = json!({ "jsonrpc": "2.0", "id": 0, "error": { "code": -32_000, "message": "Full." } });
         let JsonRpcMessage::Error(error) = read(others) else { panic!("another message") };
         assert_eq!(error.id, Some(RequestId::Number(0)), "another request's");
+    }
+
+    #[test]
+    fn a_response_without_its_envelope_or_in_a_list_is_read() {
+        let result = json!({ "content": [{ "type": "text", "text": "Booked." }] });
+        let news = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": {} });
+        let other = json!({ "jsonrpc": "2.0", "id": 0, "result": {} });
+        let own = json!({ "jsonrpc": "2.0", "id": 2, "result": result });
+        for message in [
+            json!([own]),
+            json!([news, own]),
+            json!([other, own, news]),
+            json!([{ "result": result }]),
+            json!({ "id": 2, "result": result }),
+            json!({ "id": "2", "result": result, "error": null }),
+            json!({ "jsonrpc": 2.0, "id": "2", "result": result }),
+            json!({ "result": result }),
+            result,
+        ] {
+            let read = requests().response(message.clone(), Some(&RequestId::Number(2)));
+            let read: ServerJsonRpcMessage =
+                serde_json::from_value(read).unwrap_or_else(|error| panic!("{error}: {message}"));
+            let JsonRpcMessage::Response(response) = read else { panic!("{message}: another message") };
+            let ServerResult::CallToolResult(booked) = response.result else { panic!("{message}: another result") };
+            assert_eq!(response.id, RequestId::Number(2), "{message}");
+            assert_eq!(
+                super::super::result::to_json(&booked),
+                json!({ "text": "Booked.", "whole": true }),
+                "{message}"
+            );
+        }
+        for message in [news, json!([]), json!("Booked."), json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" })] {
+            assert_eq!(requests().response(message.clone(), Some(&RequestId::Number(2))), message, "no response");
+        }
+        let initialised = json!({ "protocolVersion": "2025-06-18" });
+        assert_eq!(requests().response(initialised.clone(), Some(&RequestId::Number(0))), initialised);
     }
 
     #[test]

@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response};
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
@@ -96,8 +97,13 @@ impl Transport {
         Err(unexpected(format!("it redirects more than {MOST_REDIRECTS} times")))
     }
 
-    async fn read(&self, mut response: Response) -> Result<Vec<u8>, Error> {
-        let mut body = Vec::new();
+    async fn read(&self, response: Response) -> Result<Vec<u8>, Error> {
+        self.read_behind(Bytes::new(), response).await
+    }
+
+    /// Reads a body whose beginning was read.
+    async fn read_behind(&self, beginning: Bytes, mut response: Response) -> Result<Vec<u8>, Error> {
+        let mut body = beginning.to_vec();
         while let Some(piece) = self.client.more(&mut response, self.deadline).await.map_err(Error::Client)? {
             body.extend_from_slice(&piece);
             if body.len() > READ_LIMIT {
@@ -111,6 +117,20 @@ impl Transport {
             return Err(unreadable("it has too many values"));
         }
         Ok(body)
+    }
+
+    /// Reads the beginning of a body, up to its first character that is no white space.
+    async fn beginning(&self, response: &mut Response) -> Result<Bytes, Error> {
+        let mut beginning = Vec::new();
+        while beginning.len() < READ_LIMIT
+            && let Some(piece) = self.client.more(response, self.deadline).await.map_err(Error::Client)?
+        {
+            beginning.extend_from_slice(&piece);
+            if !beginning.trim_ascii_start().is_empty() {
+                break;
+            }
+        }
+        Ok(beginning.into())
     }
 
     /// Returns the malformed tools that were left out of lists since the last time.
@@ -132,10 +152,16 @@ impl Transport {
 
     /// Returns the events of a response, up to the limits, with repaired data. Of events that are not admitted only the data is left out,
     /// so that the response is resumed behind them. `request` is the request whose response it is, if that is known.
-    fn events(&self, response: Response, request: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
+    fn events(
+        &self,
+        beginning: Bytes,
+        response: Response,
+        request: Option<RequestId>,
+    ) -> BoxStream<'static, Result<Sse, SseError>> {
         let (mut read, resumed) = (0, self.resumed.clone());
         let requests = self.requests.clone();
-        let limited = response.bytes_stream().map(move |piece| {
+        let pieces = stream::iter([Ok(beginning)]).chain(response.bytes_stream());
+        let limited = pieces.map(move |piece| {
             let piece = piece.map_err(io::Error::other)?;
             read += piece.len();
             if read > READ_LIMIT {
@@ -158,11 +184,30 @@ impl Transport {
     }
 }
 
+/// The form of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Json,
+    Events,
+}
+
+impl Form {
+    /// Recognises it by its beginning; `None` if that shows neither.
+    fn of(beginning: &[u8]) -> Option<Self> {
+        let beginning = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning).trim_ascii_start();
+        let fields: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
+        match beginning.first()? {
+            b'{' | b'[' => Some(Self::Json),
+            _ if fields.iter().any(|field| beginning.starts_with(field)) => Some(Self::Events),
+            _ => None,
+        }
+    }
+}
+
 /// Repairs the message in an event.
 fn repaired_text(requests: &Mutex<Requests>, data: String, request: Option<&RequestId>) -> String {
-    let Ok(mut message) = serde_json::from_str::<Value>(&data) else { return data };
-    locked(requests).repair(&mut message, request);
-    message.to_string()
+    let Ok(message) = serde_json::from_str::<Value>(&data) else { return data };
+    locked(requests).response(message, request).to_string()
 }
 
 /// Locks the requests, which are consistent at every step.
@@ -213,7 +258,7 @@ impl StreamableHttpClient for Transport {
     ) -> Result<StreamableHttpPostResponse, Error> {
         let body = serde_json::to_vec(&message)?;
         let request = locked(&self.requests).add(&message);
-        let response = self.send(Method::POST, &uri, session.as_deref(), headers, Some(body)).await?;
+        let mut response = self.send(Method::POST, &uri, session.as_deref(), headers, Some(body)).await?;
         let status = response.status();
         if matches!(status.as_u16(), 202 | 204) {
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -240,16 +285,22 @@ impl StreamableHttpClient for Transport {
             // Some servers send 200 for notifications instead of 202. The body is not read: it could contain requests.
             return Ok(StreamableHttpPostResponse::Accepted);
         }
-        if kind.starts_with(EVENTS) {
-            return Ok(StreamableHttpPostResponse::Sse(self.events(response, request), session));
+        let beginning = self.beginning(&mut response).await?;
+        // Some servers send one in the other's type, or without any.
+        let events = match Form::of(&beginning) {
+            Some(form) => form == Form::Events,
+            None => kind.starts_with(EVENTS),
+        };
+        if events {
+            return Ok(StreamableHttpPostResponse::Sse(self.events(beginning, response, request), session));
         }
-        let body = self.read(response).await?;
-        if !kind.starts_with(JSON) {
-            return Err(Error::UnexpectedContentType(Some(kind.chars().take(100).collect())));
-        }
-        let malformed = |_| unreadable("it is not a JSON-RPC message");
-        let mut message: Value = serde_json::from_slice(&body).map_err(malformed)?;
-        locked(&self.requests).repair(&mut message, request.as_ref());
+        let body = self.read_behind(beginning, response).await?;
+        let malformed = |_| match kind.starts_with(JSON) {
+            true => unreadable("it is not a JSON-RPC message"),
+            false => Error::UnexpectedContentType(Some(kind.chars().take(100).collect())),
+        };
+        let message: Value = serde_json::from_slice(&body).map_err(malformed)?;
+        let message = locked(&self.requests).response(message, request.as_ref());
         let message: ServerJsonRpcMessage = serde_json::from_value(message).map_err(malformed)?;
         Ok(StreamableHttpPostResponse::Json(message, session))
     }
@@ -290,7 +341,7 @@ impl StreamableHttpClient for Transport {
         if !status.is_success() {
             return Err(HttpStatusError::new(status.as_u16(), None).into());
         }
-        Ok(self.events(response, None))
+        Ok(self.events(Bytes::new(), response, None))
     }
 }
 
@@ -354,6 +405,23 @@ mod tests {
         assert_eq!(values(br#"{"text":"a,b,c:[{\",,,\\"}"#), 3);
         let small = format!("[{}]", vec![r#"{"":0}"#; 140_000].join(","));
         assert!(small.len() < READ_LIMIT && values(small.as_bytes()) > MOST_VALUES);
+    }
+
+    #[test]
+    fn a_body_is_recognised_by_its_beginning() {
+        for (beginning, form) in [
+            ("{\"jsonrpc\"", Some(Form::Json)),
+            ("\n [{", Some(Form::Json)),
+            ("\u{feff}{", Some(Form::Json)),
+            (": ping\n", Some(Form::Events)),
+            ("\n\ndata: {}", Some(Form::Events)),
+            ("event: message", Some(Form::Events)),
+            ("<html>", None),
+            ("dat", None),
+            ("", None),
+        ] {
+            assert_eq!(Form::of(beginning.as_bytes()), form, "{beginning}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod control;
 mod inbound;
 mod outbound;
 mod outcomes;
+mod transfers;
 
 use serde_json::{Value, json};
 use switchhook::config::Config;

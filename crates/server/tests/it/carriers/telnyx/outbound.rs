@@ -43,7 +43,7 @@ async fn a_table_is_booked_over_telnyx_and_every_event_is_delivered() {
 /// Returns, in the order of a stereo recording, the positions within the caller's recorded line of those of its frames that are loud
 /// and unique.
 fn order_heard(wav: &[u8], line: &str) -> Vec<usize> {
-    let line = switchhook_recordings::recording(line).expect("shipped");
+    let line = switchhook_caller_audio::recording(line).expect("shipped");
     let frames = line.bytes().chunks_exact(160).map(|bytes| Law::Mu.decode_frame(bytes).expect("whole frames"));
     let mut places: HashMap<Vec<i16>, Vec<usize>> = HashMap::new();
     for (place, frame) in frames.enumerate().filter(|(_, frame)| frame.rms_dbfs() > VOICED_DBFS) {

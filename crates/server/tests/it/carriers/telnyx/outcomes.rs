@@ -89,7 +89,7 @@ async fn a_stream_that_breaks_off_ends_the_call_and_the_line() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_ends_without_a_report_ends_the_call_by_the_carriers_record() {
     let rig = Rig::start().await;
-    rig.telnyx.lose_hangups();
+    rig.telnyx.lose(&["call.hangup"]);
     rig.telnyx.script(THEM, [Script::Answered(FarEnd::HangsUp)]);
     let call = rig.place(THEM).await;
     rig.client().wait_for(&call, |call| call["status"] == "in_progress").await;

@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::carriers::{Stage, event_data};
+use crate::carriers::{Fixture, event_data};
 use crate::doubles::twilio::Record;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{FarEnd, Fate, Script};
@@ -17,7 +17,7 @@ const CALLEE: &str = "+12025550100";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_whole_conversation_is_held_and_every_event_is_delivered_in_order() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     stage.double.script(CALLEE, Script::with(FarEnd::Diner));
     let mut receiver = client.receiver().await;
@@ -51,7 +51,7 @@ async fn a_whole_conversation_is_held_and_every_event_is_delivered_in_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_withdrawn_while_it_rings_and_hung_up_when_it_is_answered() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     stage.double.script(CALLEE, Script { fate: Fate::RingsOn, ..Script::default() });
     let ringing = stage.place(CALLEE).await;
@@ -73,7 +73,7 @@ async fn a_call_is_withdrawn_while_it_rings_and_hung_up_when_it_is_answered() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_hangs_up_on_the_agent_ends_the_call() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::with(FarEnd::HangsUpAfter(Duration::from_millis(1_200))));
     let call = stage.place(CALLEE).await;
     let ended = stage.client().wait_for_end(&call).await;
@@ -85,7 +85,7 @@ async fn who_hangs_up_on_the_agent_ends_the_call() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_transferred_to_a_number_or_a_sip_address() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     for (callee, to) in [(CALLEE, "+12025550142"), ("+12025550109", "sip:desk&bell@example.com")] {
         let call = stage.talking(callee).await;
@@ -104,7 +104,7 @@ async fn a_call_is_transferred_to_a_number_or_a_sip_address() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_heard_in_both_directions() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     stage.double.script("+12025550109", Script::with(FarEnd::Presses("47#")));
     let out = stage.talking(CALLEE).await;
@@ -125,7 +125,7 @@ async fn keys_are_heard_in_both_directions() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_carrier_has_not_played_yet_is_thrown_away_on_an_interruption() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let call = stage.talking(CALLEE).await;
     let path = format!("/v1/calls/{call}/say");
     let long = "The table by the window is free, and so is the one beside the fireplace, which is a little larger.";
@@ -140,7 +140,7 @@ async fn what_the_carrier_has_not_played_yet_is_thrown_away_on_an_interruption()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn machines_that_the_carrier_tells_of_are_hung_up_on_or_hear_the_message() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     let message = "This is Harbor Table. Please call us back about your table.";
     let leave = json!({ "mode": "detect", "on_machine": "leave_message", "message": message });
@@ -187,7 +187,7 @@ async fn machines_that_the_carrier_tells_of_are_hung_up_on_or_hear_the_message()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_verdict_that_comes_in_the_middle_of_a_conversation_is_noted_and_changes_nothing() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     let finds_out = Arc::new(Notify::new());
     let script =
@@ -211,7 +211,7 @@ async fn a_verdict_that_comes_in_the_middle_of_a_conversation_is_noted_and_chang
 
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_are_tried_without_ringing_anybody() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     let path = format!("/v1/connections/{}", stage.set.connection);
     let (status, tried) = client.post(&format!("{path}/test"), json!({})).await;
@@ -233,7 +233,7 @@ async fn credentials_are_tried_without_ringing_anybody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_carrier_reports_twice_is_taken_once() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::ending("no-answer", Some(603)));
     let call = stage.place(CALLEE).await;
     let ended = stage.client().wait_for_end(&call).await;

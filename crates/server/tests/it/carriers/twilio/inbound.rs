@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::carriers::{Stage, event_data};
+use crate::carriers::{Fixture, event_data};
 use crate::doubles::twilio::OWN;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{FarEnd, Script};
@@ -14,14 +14,14 @@ use crate::harness::{private_folder, text};
 
 const CALLER: &str = "+12025550100";
 
-async fn calls(stage: &Stage) -> Vec<Value> {
+async fn calls(stage: &Fixture) -> Vec<Value> {
     let (_, calls) = stage.client().get("/v1/calls").await;
     calls["data"].as_array().expect("a list").clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_calls_a_number_is_answered_by_its_agent() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let voice = stage.answer_calls().await;
     stage.double.script(CALLER, Script::with(FarEnd::Diner));
     let answered = stage.double.call_in(&voice, CALLER, OWN).await;
@@ -39,7 +39,7 @@ async fn who_calls_a_number_is_answered_by_its_agent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_without_a_number_who_hangs_up_is_reported_too() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let voice = stage.answer_calls().await;
     stage.double.script("anonymous", Script::with(FarEnd::HangsUpAfter(Duration::from_millis(800))));
     let answered = stage.double.call_in(&voice, "anonymous", OWN).await;
@@ -53,7 +53,7 @@ async fn a_caller_without_a_number_who_hangs_up_is_reported_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_announced_twice_is_one_call() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let voice = stage.answer_calls().await;
     let first = stage.double.call_in(&voice, CALLER, OWN).await;
     let again = stage.double.announce_again(&voice, &first.call).await;
@@ -69,7 +69,7 @@ async fn a_call_that_is_announced_twice_is_one_call() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_nobody_may_take_are_refused_politely_and_leave_nothing_behind() {
-    let stage = Stage::with(Flavour::Twilio, |config| config.concurrent_calls = 1).await;
+    let stage = Fixture::with(Flavour::Twilio, |config| config.concurrent_calls = 1).await;
     let voice = stage.answer_calls().await;
     let nobody = json!({ "inbound_agent_id": null });
     stage.client().patch(&format!("/v1/numbers/{}", stage.set.number), nobody).await;
@@ -92,7 +92,7 @@ async fn calls_that_nobody_may_take_are_refused_politely_and_leave_nothing_behin
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_number_is_pointed_at_us_where_that_is_wanted() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     assert_eq!(stage.double.inbound_urls(OWN), Some((String::new(), String::new())), "not unless that is asked for");
     let voice = stage.answer_calls().await;
@@ -107,7 +107,7 @@ async fn a_number_is_pointed_at_us_where_that_is_wanted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_number_of_a_file_is_pointed_at_the_service() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let (_, carrier) = stage.client().get(&format!("/v1/connections/{}", stage.set.connection)).await;
     let (folder, name) = (private_folder(), text(&carrier["name"]));
     let file = folder.path().join("numbers.yaml");
@@ -129,7 +129,7 @@ async fn a_number_of_a_file_is_pointed_at_the_service() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_number_of_an_application_or_a_trunk_is_taken_over() {
     for flavour in [Flavour::Twilio, Flavour::SignalWire] {
-        let stage = Stage::new(flavour).await;
+        let stage = Fixture::new(flavour).await;
         for to_a_trunk in [false, true, false] {
             stage.double.occupy(to_a_trunk);
             let voice = stage.answer_calls().await;
@@ -143,7 +143,7 @@ async fn a_number_of_an_application_or_a_trunk_is_taken_over() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_a_caller_is_transferred_to_sees_a_number_that_may_be_shown() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let voice = stage.answer_calls().await;
     for (caller, shown) in
         [(CALLER, CALLER), ("anonymous", OWN), ("+266696687", OWN), ("sip:bob@example.com", OWN), ("2025550100", OWN)]

@@ -1,4 +1,4 @@
-//! Dials whose answer was lost: the call is found, and nobody is rung twice. The double counts.
+//! Dials whose answer was lost: the call is found, and no phone rings twice. The double counts.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 
-use crate::carriers::Stage;
+use crate::carriers::Fixture;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Answer, Delivery, Fate, Script};
 use crate::doubles::twilio::signature;
@@ -16,7 +16,7 @@ const CALLEE: &str = "+12025550100";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_answer_never_comes_is_known_by_its_reports() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::answering(Answer::NeverComes));
     let call = stage.talking(CALLEE).await;
     let shown = stage.shown(&call).await;
@@ -29,7 +29,7 @@ async fn a_call_whose_answer_never_comes_is_known_by_its_reports() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_answer_is_lost_is_found_in_the_carriers_list() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let silent = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() };
     let later = Duration::from_millis(1_500);
     let table = [
@@ -56,7 +56,7 @@ async fn a_call_whose_answer_is_lost_is_found_in_the_carriers_list() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_carrier_without_room_is_asked_again_and_rings_once() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::answering(Answer::TooMany(2)));
     let call = stage.talking(CALLEE).await;
     assert_eq!((stage.double.asked(CALLEE), stage.double.calls(CALLEE).len()), (3, 1));
@@ -67,7 +67,7 @@ async fn a_carrier_without_room_is_asked_again_and_rings_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_cancelled_before_the_dial_is_answered_is_hung_up_when_it_is_found() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let script = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::answering(Answer::NeverComes) };
     stage.double.script(CALLEE, script);
     let call = stage.place(CALLEE).await;
@@ -81,7 +81,7 @@ async fn a_call_that_is_cancelled_before_the_dial_is_answered_is_hung_up_when_it
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_the_same_two_numbers_are_distinguished() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let silent = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() };
     stage.double.script(CALLEE, silent.clone());
     let first = stage.place(CALLEE).await;
@@ -100,7 +100,7 @@ async fn calls_of_the_same_two_numbers_are_distinguished() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_has_lost_a_call_asks_a_carrier_without_room_no_more() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::answering(Answer::TooMany(1_000)));
     let call = stage.place(CALLEE).await;
     stage.double.until_asked(CALLEE, 2).await;
@@ -116,7 +116,7 @@ async fn a_node_that_has_lost_a_call_asks_a_carrier_without_room_no_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_that_turns_up_after_the_end_of_its_call_is_hung_up() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let script = Script {
         fate: Fate::RingsOn,
         delivery: Delivery::Nothing,
@@ -141,7 +141,7 @@ async fn a_line_that_turns_up_after_the_end_of_its_call_is_hung_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_carrier_without_room_is_asked_for_as_long_as_the_call_may_ring() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::answering(Answer::TooMany(u32::MAX)));
     let call = stage.place_with(CALLEE, json!({ "ring_timeout_seconds": 5 })).await;
     let ended = stage.client().wait_for_end(&call).await;
@@ -159,7 +159,7 @@ fn seconds_between(call: &Value, from: &str, to: &str) -> f64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_gets_the_id_of_another_one_ends_at_once_and_leaves_the_other_alone() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let other = stage.talking("+12025550109").await;
     stage.double.script(CALLEE, Script::answering(Answer::RepeatsAnId));
     let call = stage.place(CALLEE).await;
@@ -170,7 +170,7 @@ async fn a_call_that_gets_the_id_of_another_one_ends_at_once_and_leaves_the_othe
     assert!(lasted < 3.0, "{lasted} s: {ended}");
     assert_eq!(stage.double.asked(CALLEE), 1);
 
-    // Nor when something is told of it under that id.
+    // Nor when a report arrives under that id.
     let (url, mut fields) = (stage.status_url(&call), stage.double.fields_of(&stage.double.call("+12025550109")));
     fields.push(("CallStatus".to_owned(), "ringing".to_owned()));
     let signature = signature::of(Flavour::Twilio.signing_key(), &url, &fields);

@@ -69,7 +69,7 @@ async fn a_node_that_is_killed_leaves_no_line_open() {
     assert_eq!((double.asked(RINGS), double.asked(HOLDS)), (1, 1));
 }
 
-/// An address that leads to a node, once it is pointed at one: until then, whoever comes waits.
+/// An address that leads to a node, once it is pointed at one: until then, clients wait.
 struct Door {
     base: String,
     leads_to: watch::Sender<String>,
@@ -153,7 +153,7 @@ async fn reports_and_audio_may_reach_any_node_and_the_one_with_the_audio_talks()
         double.until(number, "it rings", |call| call.status == "ringing").await;
     }
 
-    // Nobody else was there to dial. From now on the carrier meets the other node only.
+    // No other node could dial. From now on the carrier meets the other node only.
     let (process, others_client) = start(&other, &key);
     door.point_at(&process);
     let rejected = client.wait_for_end(&calls[0]).await;

@@ -8,7 +8,7 @@ use switchhook_core::Timestamp;
 use switchhook_runtime::clock::Clock;
 use tokio::net::TcpListener;
 
-use crate::carriers::{Stage, event_data};
+use crate::carriers::{Fixture, event_data};
 use crate::doubles::twilio::Record;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, MediaFate, Script};
@@ -22,7 +22,7 @@ fn failed(sip: Option<u16>, error: Option<u32>) -> Script {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_end_of_an_unanswered_call_has_its_code() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let table = [
         (Script::ending("busy", Some(486)), "busy", "busy"),
         (Script::ending("busy", None), "busy", "busy"),
@@ -62,7 +62,7 @@ async fn each_end_of_an_unanswered_call_has_its_code() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_refusal_of_a_dial_has_its_code_and_rings_nobody() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let table = [
         (Answer::Refuses(401, 20_003), "carrier_unauthorized"),
         (Answer::Refuses(403, 20_003), "carrier_unauthorized"),
@@ -71,7 +71,7 @@ async fn each_refusal_of_a_dial_has_its_code_and_rings_nobody() {
         (Answer::Refuses(400, 21_214), "invalid_number"),
         (Answer::Refuses(400, 21_215), "carrier_error"),
         (Answer::Refuses(400, 21_219), "carrier_error"),
-        // Nobody knows what became of it, so it is not asked for again.
+        // Its outcome is unknown, so it is not asked for again.
         (Answer::Fails, "carrier_error"),
         (Answer::TooMany(u32::MAX), "carrier_error"),
     ];
@@ -96,7 +96,7 @@ async fn each_refusal_of_a_dial_has_its_code_and_rings_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_rings_on_is_no_answer_and_a_line_without_audio_no_media() {
-    let stage = Stage::with(Flavour::Twilio, |config| config.media_timeout = Duration::from_secs(2)).await;
+    let stage = Fixture::with(Flavour::Twilio, |config| config.media_timeout = Duration::from_secs(2)).await;
     stage.double.script(CALLEE, Script { fate: Fate::RingsOn, ..Script::default() });
     stage.double.script("+12025550105", Script::with_media(MediaFate::Never));
     let unanswered = stage.place_with(CALLEE, json!({ "ring_timeout_seconds": 5 })).await;
@@ -111,7 +111,7 @@ async fn who_rings_on_is_no_answer_and_a_line_without_audio_no_media() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_or_fails_on_our_side_has_its_code_too() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     // Its local speech is not installed.
     let mute = client.create("/v1/agents", json!({ "name": "Mute", "instructions": "Talk." })).await;
@@ -148,7 +148,7 @@ async fn what_is_missing_or_fails_on_our_side_has_its_code_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_waited_too_long_for_room_rings_nobody() {
     let clock = Clock::manual(Timestamp::parse("2026-01-05T12:00:00Z").expect("a time"));
-    let stage = Stage::by(clock.clone(), Flavour::Twilio, |_| {}).await;
+    let stage = Fixture::by(clock.clone(), Flavour::Twilio, |_| {}).await;
     let client = stage.client();
     let one = json!({ "limits": { "max_concurrent": 1 } });
     let (status, _) = client.patch(&format!("/v1/connections/{}", stage.set.connection), one).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::carriers::Stage;
+use crate::carriers::Fixture;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Delivery, FarEnd, Fate, Script};
 use crate::doubles::twilio::signature;
@@ -17,8 +17,8 @@ const PUBLIC: &str = "https://voice.example.com";
 /// The caller has heard enough.
 const SOON: Duration = Duration::from_millis(1_000);
 
-/// A call that rings on, of which nothing is told unless a test does.
-async fn ringing(stage: &Stage) -> String {
+/// A call that keeps ringing, without reports unless a test sends them.
+async fn ringing(stage: &Fixture) -> String {
     stage.double.script(CALLEE, Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() });
     let call = stage.place(CALLEE).await;
     stage.client().wait_for(&call, |call| !call["carrier"]["call_id"].is_null()).await;
@@ -31,7 +31,7 @@ fn with(fields: &[(String, String)], more: &[(&str, &str)]) -> Vec<(String, Stri
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_the_carrier_has_signed_for_the_public_address_is_listened_to() {
-    let stage = Stage::with(Flavour::Twilio, |config| config.public_url = Some(PUBLIC.to_owned())).await;
+    let stage = Fixture::with(Flavour::Twilio, |config| config.public_url = Some(PUBLIC.to_owned())).await;
     let call = ringing(&stage).await;
     let posted = stage.status_url(&call);
     let path = posted.strip_prefix(&stage.client().base).expect("it begins so").to_owned();
@@ -77,7 +77,7 @@ async fn only_what_the_carrier_has_signed_for_the_public_address_is_listened_to(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_of_another_call_or_with_words_of_the_future_change_nothing() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let call = ringing(&stage).await;
     let (url, key) = (stage.status_url(&call), Flavour::Twilio.signing_key());
     let fields = stage.double.fields_of(&stage.double.call(CALLEE));
@@ -107,7 +107,7 @@ async fn reports_of_another_call_or_with_words_of_the_future_change_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_that_are_late_doubled_or_out_of_order_change_neither_facts_nor_events() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
     stage.double.script(CALLEE, Script { delivery: Delivery::Chaotic, ..Script::with(FarEnd::HangsUpAfter(SOON)) });
     let call = stage.place(CALLEE).await;

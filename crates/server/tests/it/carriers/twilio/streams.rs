@@ -1,4 +1,4 @@
-//! Audio that does not come, or not as it should. On each of these lines nobody is talked to.
+//! Audio that does not come, or not as it should. On each of these lines no conversation begins.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 use switchhook_core::id::CallId;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
-use crate::carriers::Stage;
+use crate::carriers::Fixture;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Delivery, FarEnd, MediaFate, Script};
 use crate::doubles::twilio::{Record, records, signature};
@@ -15,7 +15,7 @@ const CALLEE: &str = "+12025550100";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_does_not_prove_whose_it_is_carries_nothing() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let fates = [
         MediaFate::Unsigned,
         MediaFate::SignedWrongly,
@@ -45,7 +45,7 @@ async fn a_stream_that_does_not_prove_whose_it_is_carries_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_breaks_off_ends_the_call_in_order() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script("+12025550100", Script::with_media(MediaFate::BreaksOff(100)));
     let call = stage.place("+12025550100").await;
     let ended = stage.client().wait_for_end(&call).await;
@@ -57,7 +57,7 @@ async fn a_stream_that_breaks_off_ends_the_call_in_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_ends_without_a_report_ends_the_call_by_the_carriers_record() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let leaves = Script::with(FarEnd::HangsUpAfter(Duration::from_millis(1_200)));
     stage.double.script(CALLEE, Script { delivery: Delivery::WithoutEnd, ..leaves });
     let call = stage.place(CALLEE).await;
@@ -76,7 +76,7 @@ async fn a_stream_that_ends_without_a_report_ends_the_call_by_the_carriers_recor
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_stream_on_the_same_websocket_is_neither_answered_nor_heard() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let leaves = Script::with(FarEnd::HangsUpAfter(Duration::from_millis(2_500)));
     stage.double.script(CALLEE, Script { media: MediaFate::Intruded(20), ..leaves });
     let call = stage.place(CALLEE).await;
@@ -90,7 +90,7 @@ async fn another_stream_on_the_same_websocket_is_neither_answered_nor_heard() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_was_not_given_out_takes_no_stream() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let nobodys = CallId::from_uuid(uuid::Uuid::from_u128(7));
     let known = stage.talking("+12025550100").await;
     let wrong = stage.addresses().for_call("twilio", nobodys).media();
@@ -109,7 +109,7 @@ async fn an_address_that_was_not_given_out_takes_no_stream() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_stream_of_a_call_is_refused_while_the_first_one_is_open() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let call = stage.talking(CALLEE).await;
     let url = stage.addresses().for_call("twilio", call.parse().expect("an id")).media();
     let mut request = url.as_str().into_client_request().expect("an address");

@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use switchhook_carriers::address::CallAddress;
 
-use crate::carriers::Stage;
+use crate::carriers::Fixture;
 use crate::doubles::twilio::Record;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, MediaFate, Script};
@@ -16,13 +16,13 @@ const CALLEE: &str = "+12025550100";
 const DESK: &str = "+12025550142";
 const AWAY: &str = "+12025550143";
 
-async fn transfer(stage: &Stage, call: &str, to: &str) {
+async fn transfer(stage: &Fixture, call: &str, to: &str) {
     let (status, answer) = stage.client().post(&format!("/v1/calls/{call}/transfer"), json!({ "to": to })).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
 }
 
 /// Answers, and is then transferred to a number with this script. Returns the call's id.
-async fn transferring(stage: &Stage, to: &str, script: Script) -> String {
+async fn transferring(stage: &Fixture, to: &str, script: Script) -> String {
     stage.double.script(to, script);
     let call = stage.talking(CALLEE).await;
     transfer(stage, &call, to).await;
@@ -30,7 +30,7 @@ async fn transferring(stage: &Stage, to: &str, script: Script) -> String {
 }
 
 /// Waits until the agent has said so often that the caller could not be put through.
-async fn until_sorry(stage: &Stage, call: &str, times: usize) {
+async fn until_sorry(stage: &Fixture, call: &str, times: usize) {
     let sorry = |line: &&Value| {
         let text = line["text"].as_str().unwrap_or_default();
         ["put you through", "putting you through"].iter().any(|sorry| text.contains(sorry))
@@ -39,23 +39,23 @@ async fn until_sorry(stage: &Stage, call: &str, times: usize) {
     stage.client().look_until(&format!("/v1/calls/{call}/transcript"), said).await;
 }
 
-async fn until_dialled(stage: &Stage, to: &str) {
+async fn until_dialled(stage: &Fixture, to: &str) {
     stage.double.until(CALLEE, "the number rings", |call| call.dialled.as_deref() == Some(to)).await;
 }
 
-async fn assert_transferred(stage: &Stage, call: &str) {
+async fn assert_transferred(stage: &Fixture, call: &str) {
     let ended = stage.client().wait_for_end(call).await;
     assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("transferred")), "{ended}");
     let seen = stage.double.call(CALLEE);
     assert!(seen.bridged && seen.ended_by_us.is_none() && !seen.is_over(), "the line lives on: {seen:?}");
 }
 
-fn address(stage: &Stage, call: &str) -> CallAddress {
+fn address(stage: &Fixture, call: &str) -> CallAddress {
     stage.addresses().for_call(stage.double.flavour().provider(), call.parse().expect("an id"))
 }
 
 /// Reports the end of a transfer, signed with this key; how that is answered.
-async fn report(stage: &Stage, call: &str, number: u32, status: &str, key: Option<&str>) -> (StatusCode, String) {
+async fn report(stage: &Fixture, call: &str, number: u32, status: &str, key: Option<&str>) -> (StatusCode, String) {
     let url = format!("{}?transfer={number}", address(stage, call).report("transfer"));
     let mut fields = stage.double.fields_of(&stage.double.call(CALLEE));
     fields.extend(signature::owned(&[("CallStatus", "in-progress"), ("DialCallStatus", status)]));
@@ -67,11 +67,11 @@ async fn report(stage: &Stage, call: &str, number: u32, status: &str, key: Optio
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_that_nobody_answers_gives_the_caller_back_to_the_agent() {
     for flavour in [Flavour::Twilio, Flavour::SignalWire] {
-        let stage = Stage::new(flavour).await;
+        let stage = Fixture::new(flavour).await;
         let call = stage.talking(CALLEE).await;
         let ends = ["busy", "no-answer", "failed", "canceled"];
         for (status, times) in ends.into_iter().zip(1..) {
-            // Each report twice, and once more when the caller is back.
+            // Each report twice, and a third time when the caller is back.
             stage.double.script(AWAY, Script { delivery: Delivery::Chaotic, ..Script::ending(status, None) });
             transfer(&stage, &call, AWAY).await;
             until_sorry(&stage, &call, times).await;
@@ -91,7 +91,7 @@ async fn a_transfer_that_nobody_answers_gives_the_caller_back_to_the_agent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_conversation_goes_on_over_the_new_line() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::with(FarEnd::Presses("47#")));
     let call = transferring(&stage, AWAY, Script::ending("busy", Some(486))).await;
     until_sorry(&stage, &call, 1).await;
@@ -110,7 +110,7 @@ async fn the_conversation_goes_on_over_the_new_line() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_is_transferred_when_the_number_answers_and_not_before() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let call = transferring(&stage, DESK, Script { rings_for: Duration::from_secs(3), ..Script::default() }).await;
     until_dialled(&stage, DESK).await;
     assert_eq!(stage.shown(&call).await["status"], "in_progress");
@@ -120,7 +120,7 @@ async fn a_caller_is_transferred_when_the_number_answers_and_not_before() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_told_only_by_its_end_is_a_transfer() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let call = transferring(&stage, DESK, Script { delivery: Delivery::Nothing, ..Script::default() }).await;
     stage.double.until(CALLEE, "they talk", |call| call.bridged).await;
     stage.double.other_end_hangs_up(CALLEE);
@@ -132,7 +132,7 @@ async fn an_answer_that_is_told_only_by_its_end_is_a_transfer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_hangs_up_while_the_other_phone_rings_ends_the_call() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let call = transferring(&stage, AWAY, Script { fate: Fate::RingsOn, ..Script::default() }).await;
     until_dialled(&stage, AWAY).await;
     stage.double.hang_up(CALLEE);
@@ -140,7 +140,7 @@ async fn who_hangs_up_while_the_other_phone_rings_ends_the_call() {
     assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("caller_hangup"), &json!("caller")), "{ended}");
     stage.stop().await;
 
-    let stage = Stage::new(Flavour::SignalWire).await;
+    let stage = Fixture::new(Flavour::SignalWire).await;
     let call = transferring(&stage, AWAY, Script { fate: Fate::RingsOn, ..Script::default() }).await;
     until_dialled(&stage, AWAY).await;
     stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
@@ -159,7 +159,7 @@ fn answering_number(flavour: Flavour) -> &'static str {
 async fn a_transfer_whose_answer_is_lost_rings_one_person_once() {
     for flavour in [Flavour::Twilio, Flavour::SignalWire] {
         for answer in [Answer::BreaksOff, Answer::FailsAfterwards, Answer::NeverComes] {
-            let stage = Stage::new(flavour).await;
+            let stage = Fixture::new(flavour).await;
             let call = stage.talking(CALLEE).await;
             stage.double.script(answering_number(flavour), Script::answering(answer));
             transfer(&stage, &call, DESK).await;
@@ -172,7 +172,7 @@ async fn a_transfer_whose_answer_is_lost_rings_one_person_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_that_the_carrier_does_not_make_leaves_the_caller_with_the_agent() {
     for flavour in [Flavour::Twilio, Flavour::SignalWire] {
-        let stage = Stage::new(flavour).await;
+        let stage = Fixture::new(flavour).await;
         let call = stage.talking(CALLEE).await;
         let answers = [Answer::Fails, Answer::Refuses(400, 21_211), Answer::TooMany(u32::MAX)];
         for (answer, times) in answers.into_iter().zip(1..) {
@@ -192,7 +192,7 @@ async fn a_transfer_that_the_carrier_does_not_make_leaves_the_caller_with_the_ag
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_report_that_is_forged_or_of_another_transfer_changes_nothing() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     let call = stage.talking(CALLEE).await;
     stage.double.script(AWAY, Script::ending("busy", Some(486)));
     transfer(&stage, &call, AWAY).await;
@@ -221,7 +221,7 @@ async fn a_report_that_is_forged_or_of_another_transfer_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_that_does_not_come_back_is_hung_up() {
-    let stage = Stage::new(Flavour::Twilio).await;
+    let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::with_media(MediaFate::NeverAgain));
     let call = transferring(&stage, AWAY, Script::ending("busy", Some(486))).await;
     let ended = stage.client().wait_for_end(&call).await;

@@ -122,9 +122,7 @@ async fn ended(double: &Double, leg: &Leg, End { cause, source, sip }: End) {
         progress.duration = progress.answered_at.map_or(0, |answered_at| answered_at.elapsed().as_secs());
     });
     let hangup = json!({ "hangup_cause": cause, "hangup_source": source, "sip_hangup_cause": sip, "state": "hangup" });
-    if !double.with(|account| account.loses_hangups) {
-        double.tell(leg, "call.hangup", hangup).await;
-    }
+    double.tell(leg, "call.hangup", hangup).await;
     double.tell_the_rest(leg).await;
     leg.with(|progress| progress.over = true);
 }
@@ -223,11 +221,12 @@ async fn go_on(double: &Double, leg: &Leg, session: &mut Option<Session>, happen
     }
 }
 
-/// Dials the target of a transfer, and connects the two if it answers. Its leg is reported to the URL in the request.
+/// Dials the target of a transfer, and connects the two if it answers. Its leg is reported to the URL in the request. It lives on if its
+/// connection is not reported.
 async fn transfer(double: &Double, leg: &Leg, body: &Value) {
     let text = |field: &str| body[field].as_str().map(ToOwned::to_owned);
     let (orders, _given) = mpsc::unbounded_channel();
-    let other = Leg {
+    let other = Arc::new(Leg {
         id: double.call_control_id(),
         session: leg.session,
         from: leg.from.clone(),
@@ -237,17 +236,27 @@ async fn transfer(double: &Double, leg: &Leg, body: &Value) {
         report_to: text("webhook_url").unwrap_or_else(|| leg.report_to.clone()),
         orders,
         progress: Mutex::default(),
-    };
+    });
+    double.with(|account| account.legs.push(other.clone()));
     double.tell(&other, "call.initiated", json!({ "direction": "outgoing", "state": "bridging" })).await;
     let (cause, sip) = match double.script_of(body) {
         Some(Script::Unanswered { cause, sip }) => (cause, sip),
+        Some(Script::HangsUpAtOnce) => {
+            double.tell(&other, "call.answered", json!({})).await;
+            ("normal_clearing", "200")
+        }
         _ => {
             leg.with(|progress| progress.transferred = true);
+            other.with(|progress| progress.answered = true);
             double.tell(&other, "call.answered", json!({})).await;
             double.tell(leg, "call.bridged", json!({})).await;
+            if double.with(|account| account.lost.contains(&"call.bridged")) {
+                return;
+            }
             ("normal_clearing", "200")
         }
     };
+    other.with(|progress| progress.ended = true);
     let hangup = json!({ "hangup_cause": cause, "hangup_source": "callee", "sip_hangup_cause": sip });
     double.tell(&other, "call.hangup", hangup).await;
     double.tell_the_rest(&other).await;

@@ -1,4 +1,4 @@
-//! What Telnyx accepts in the bodies of requests.
+//! Checks of request bodies by Telnyx's rules.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

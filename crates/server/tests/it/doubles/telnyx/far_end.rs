@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
+use switchhook_caller_audio::{self, Recording};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use switchhook_media::level::VOICED_DBFS;
-use switchhook_recordings::{self, Recording};
 
 /// Frames of speech after which the agent has said something: 200 ms.
 const SAID: u32 = 10;
@@ -95,7 +95,7 @@ impl Person {
         }
         self.until_next_key = self.until_next_key.saturating_sub(1);
         if self.spoken >= SAID && self.quiet >= REACTION {
-            if let Some(line) = self.lines.pop_front().and_then(switchhook_recordings::recording) {
+            if let Some(line) = self.lines.pop_front().and_then(switchhook_caller_audio::recording) {
                 (self.spoken, self.speaking) = (0, Some((line, 0)));
                 return Does::Sounds(line.frame(0).map_or(Frame::silence(AudioFormat::Narrowband), decoded));
             }

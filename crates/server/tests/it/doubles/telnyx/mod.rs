@@ -51,6 +51,8 @@ pub(crate) enum Script {
     Answered(FarEnd),
     /// The call is answered, but the response to the dial is cut off.
     AnswerLost(FarEnd),
+    /// The number of a transfer answers and hangs up before it is connected.
+    HangsUpAtOnce,
 }
 
 /// How webhooks are delivered.
@@ -83,8 +85,8 @@ struct Double {
 struct Account {
     scripts: HashMap<String, VecDeque<Script>>,
     delivery: Delivery,
-    /// Whether the ends of legs are not reported.
-    loses_hangups: bool,
+    /// The types of events that are not reported.
+    lost: &'static [&'static str],
     legs: Vec<Arc<Leg>>,
     /// The numbers that the account asked to dial, refused or not.
     asked: Vec<String>,
@@ -135,7 +137,7 @@ struct Progress {
     seen: Seen,
 }
 
-/// What the far end of a leg received.
+/// Audio and keys that the far end of a leg received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Frames with the agent's voice.
@@ -257,9 +259,9 @@ impl Telnyx {
         self.leg(number).with(|progress| progress.duration)
     }
 
-    /// Stops reporting the ends of legs, except in their records.
-    pub(crate) fn lose_hangups(&self) {
-        self.double.with(|account| account.loses_hangups = true);
+    /// Stops reporting events of these types.
+    pub(crate) fn lose(&self, lost: &'static [&'static str]) {
+        self.double.with(|account| account.lost = lost);
     }
 
     /// Waits until the only leg with this number has ended and all its events have been reported.

@@ -118,6 +118,7 @@ fn dial(double: &Arc<Double>, body: &Value) -> Response {
         Script::Unanswered { cause, sip } => found(&ring(double, body, call::Fate::Unanswered { cause, sip }).shown()),
         Script::Rings => found(&ring(double, body, call::Fate::Rings).shown()),
         Script::Answered(person) => found(&ring(double, body, call::Fate::Answered(person)).shown()),
+        Script::HangsUpAtOnce => refusal(422, "10001", "Inactive phone number", Some("/to")),
         Script::AnswerLost(person) => {
             ring(double, body, call::Fate::Answered(person));
             cut_off()

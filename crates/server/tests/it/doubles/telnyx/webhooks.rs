@@ -8,7 +8,7 @@ use switchhook_runtime::clock::{self, Clock};
 
 use super::{APPLICATION, Double, Leg};
 
-/// What is wrong with a forged webhook.
+/// Flaw of a forged webhook.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Forgery {
     /// It is signed with another key.
@@ -22,6 +22,9 @@ pub(crate) enum Forgery {
 impl Double {
     /// Sends an event according to [`super::Delivery`].
     pub(super) async fn tell(&self, leg: &Leg, event_type: &str, fields: Value) {
+        if self.with(|account| account.lost.contains(&event_type)) {
+            return;
+        }
         let webhook = (leg.report_to.clone(), self.event(leg, event_type, fields));
         let delivery = self.with(|account| account.delivery);
         if !delivery.swapped {

@@ -1,4 +1,4 @@
-//! Reports of what happens on a call, signed and sent from a task of their own: they race the audio, as in reality.
+//! Reports of what happens on a call, signed and sent from a separate task: they race the audio, as in reality.
 
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode};
@@ -59,7 +59,7 @@ impl Callbacks {
     }
 }
 
-/// What every request about a call says.
+/// Fields of every request about a call.
 pub(crate) fn of_call(network: &Network, record: &Record) -> Fields {
     let direction = if record.inbound { "inbound" } else { "outbound-api" };
     signature::owned(&[

@@ -1,13 +1,13 @@
-//! Who is at the other end of the line: they hear the agent as it is played out, and speak recorded sentences.
+//! The person at the far end: hears the agent as it is played out, and speaks recorded sentences.
 
 use std::collections::VecDeque;
 
+use switchhook_caller_audio::{self, Recording};
 use switchhook_media::dtmf::Detector;
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use switchhook_media::level::VOICED_DBFS;
-use switchhook_recordings::{self, Recording};
 
 use super::script::FarEnd;
 
@@ -20,14 +20,14 @@ const BETWEEN_KEYS: u32 = 15;
 /// A frame of silence, µ-law.
 const SILENCE: [u8; 160] = [0xff; 160];
 
-/// What the far end does in the next 20 ms.
+/// Action of the far end in the next 20 ms.
 pub(crate) enum Does {
     Sounds([u8; 160]),
     Presses(char),
     HangsUp,
 }
 
-/// Somebody at the other end.
+/// A person at the far end.
 pub(crate) struct Person {
     character: FarEnd,
     lines: VecDeque<&'static str>,
@@ -85,7 +85,7 @@ impl Person {
         }
         self.until_next_key = self.until_next_key.saturating_sub(1);
         if self.spoken >= SAID && self.quiet >= REACTION {
-            if let Some(line) = self.lines.pop_front().and_then(switchhook_recordings::recording) {
+            if let Some(line) = self.lines.pop_front().and_then(switchhook_caller_audio::recording) {
                 (self.spoken, self.speaking) = (0, Some((line, 0)));
                 return Does::Sounds(line.frame(0).map_or(SILENCE, whole));
             }

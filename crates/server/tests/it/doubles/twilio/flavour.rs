@@ -1,4 +1,4 @@
-//! What differs between the two carriers that speak this protocol.
+//! Differences between the two carriers that speak this protocol.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(crate) enum Flavour {
     SignalWire,
 }
 
-/// What stands before the hexadecimal digits of an id.
+/// Prefix of an id, before its hexadecimal digits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Prefix {
     Call,

@@ -16,12 +16,12 @@ use super::twiml::Verb;
 /// How long it takes to tell a machine from a person.
 const TELLS_APART: Duration = Duration::from_millis(400);
 
-/// What we, or the test, have done with a call.
+/// Command for a call, from the service or the test.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     /// It is to end.
     End,
-    /// Another document is to be followed.
+    /// Follow another document.
     Follow(Document),
     /// The far end hangs up.
     FarEndHangsUp,
@@ -120,7 +120,7 @@ impl Leg {
         self.callbacks.send("in-progress", &[]);
     }
 
-    /// Follows a document, and whichever is to be followed in its place, to the end.
+    /// Follows a document to its end, and then the documents that replace it.
     async fn follow(&mut self, document: Document) -> End {
         let mut document = document;
         loop {
@@ -164,7 +164,7 @@ impl Leg {
         self.script.media == MediaFate::Never || (self.script.media == MediaFate::NeverAgain && streams > 0)
     }
 
-    /// Until somebody ends it.
+    /// Until either side ends it.
     pub(super) async fn held(&mut self) -> Over {
         // The network keeps the sender for as long as it lives.
         self.orders.recv().await.map_or(Over::FarEnd, Over::Ordered)

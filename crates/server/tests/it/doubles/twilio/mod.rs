@@ -1,6 +1,6 @@
 //! A carrier that speaks Twilio's protocol, or SignalWire's: an API, signed reports, audio over websockets.
 //!
-//! It complains about whatever the real one would refuse, warn about or silently drop, and about numbers that are rung twice for
+//! It complains about everything that the real one would refuse, warn about or silently drop, and about numbers that are rung twice for
 //! one call. Complaints fail the test that caused them, at its end.
 
 mod applications;
@@ -50,7 +50,7 @@ pub(crate) struct TwilioDouble {
     _guard: Guard,
 }
 
-/// What a request of the carrier was answered.
+/// Response to a request of the carrier.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) status: StatusCode,
@@ -139,7 +139,7 @@ impl TwilioDouble {
         let _ = self.call(number).orders.send(Order::OtherEndHangsUp);
     }
 
-    /// Calls `to`, as somebody with the number `from`, and does what the answer says.
+    /// Calls `to` from the number `from`, and follows the document in the answer.
     pub(crate) async fn call_in(&self, voice_url: &str, from: &str, to: &str) -> Answered {
         let mut record = self.network.new_record(from, to, "ringing");
         record.inbound = true;
@@ -194,7 +194,7 @@ impl TwilioDouble {
         })
     }
 
-    /// Has the account's number belong to an application of somebody else, or to a trunk of theirs.
+    /// Has the account's number belong to an application or trunk that the service did not make.
     pub(crate) fn occupy(&self, to_a_trunk: bool) {
         let theirs = Application {
             sid: self.network.flavour.id(Prefix::Application),
@@ -237,7 +237,7 @@ impl TwilioDouble {
         Answered { status: answer.status(), body: answer.text().await.unwrap_or_default(), call: String::new() }
     }
 
-    /// What every report about this call says.
+    /// Fields of every report about this call.
     pub(crate) fn fields_of(&self, record: &Record) -> Vec<(String, String)> {
         callbacks::of_call(&self.network, record)
     }
@@ -254,7 +254,7 @@ impl TwilioDouble {
         }
     }
 
-    /// Nobody was rung twice for one call: no two calls report to the same address.
+    /// Asserts that no call rang twice: no two calls report to the same address.
     fn look_for_second_rings(&self) {
         let mut rung: HashMap<String, u32> = HashMap::new();
         let calls = self.network.look(|state| state.calls.clone());

@@ -1,4 +1,4 @@
-//! What the carrier knows: its numbers, and every call there was.
+//! State of the carrier: its numbers and all calls.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,7 +83,7 @@ pub(crate) struct Record {
     pub(crate) ended_by_us: Option<String>,
     /// How often we asked for its end, also when it was over.
     pub(crate) asked_to_end: u32,
-    /// Whom we passed it on to, and the number that they see.
+    /// Number that the call was transferred to, and the caller ID shown there.
     pub(crate) dialled: Option<String>,
     pub(crate) shown: Option<String>,
     /// Whether the two were connected.
@@ -163,7 +163,7 @@ impl Network {
         record
     }
 
-    /// Begins a call to one of the account's numbers, which is to be treated so.
+    /// Begins a call to one of the account's numbers, with this script.
     pub(crate) fn arrive(&self, record: Record, verbs: Vec<Verb>, script: Script) {
         let mut record = record;
         let orders = self.enter(&mut record);

@@ -54,16 +54,16 @@ pub(crate) struct Placed {
     pub(crate) amd: Option<Amd>,
 }
 
-/// What is to be done with a call.
+/// Instructions for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Document {
     /// This.
     Inline(Vec<Verb>),
-    /// What is answered when this address is posted to, once that matters.
+    /// The document that this address returns.
     At(String),
 }
 
-/// Answering machines are to be detected while the document is already followed.
+/// Detect answering machines while the document is already followed.
 #[derive(Clone, Debug)]
 pub(crate) struct Amd {
     pub(crate) callback: String,
@@ -77,7 +77,7 @@ pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) code: u32,
     pub(crate) words: String,
-    /// Whether the request is wrong in itself, not just the number that somebody wanted called.
+    /// Whether the request is wrong in itself, not just the number to call.
     pub(crate) is_mistake: bool,
 }
 

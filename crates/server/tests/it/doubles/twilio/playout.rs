@@ -1,4 +1,4 @@
-//! What was sent to be played, in order, and the marks between.
+//! Audio to play, in order, and the marks between.
 
 use std::collections::VecDeque;
 

@@ -124,7 +124,7 @@ async fn create(
     }
 }
 
-/// What is answered without anybody being rung.
+/// Returns the response to a dial that rings no phone.
 fn answered_by_script(network: &Network, to: &str, script: &Script) -> Option<Response> {
     match script.answer {
         Answer::Refuses(status, code) => {
@@ -147,7 +147,7 @@ fn answered_by_script(network: &Network, to: &str, script: &Script) -> Option<Re
     }
 }
 
-/// A success whose body does not come to its end.
+/// A success whose body is cut off.
 fn breaks_off() -> Response {
     let broken = futures_util::stream::iter([Ok(Bytes::from_static(b"{\"sid\":")), Err(std::io::Error::other("cut"))]);
     let mut response = Response::new(Body::from_stream(broken));
@@ -176,7 +176,8 @@ async fn list(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Response {
-    const KNOWN: &[&str] = &["To", "From", "Status", "StartTime", "StartTime>", "StartTime<", "PageSize", "Page"];
+    const KNOWN: &[&str] =
+        &["To", "From", "Status", "ParentCallSid", "StartTime", "StartTime>", "StartTime<", "PageSize", "Page"];
     if let Err(refused) = admit(&network, &headers, &account) {
         return *refused;
     }
@@ -190,7 +191,9 @@ async fn list(
     let now = Instant::now();
     let mut calls = network.look(|state| state.calls.clone());
     calls.retain(|call| {
-        let listed = call.listed_from <= now && !(by_start && call.started.is_none());
+        // Legs of transfers have no records here.
+        let listed =
+            query.all("ParentCallSid").is_empty() && call.listed_from <= now && !(by_start && call.started.is_none());
         listed && wanted("To", &call.to) && wanted("From", &call.from) && wanted("Status", call.status)
     });
     calls.reverse();

@@ -1,11 +1,11 @@
-//! What happens when a number is dialled. Tests say it for each number that they dial.
+//! Script of a dialled number. Tests set one for each number that they dial.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// One number's fate. What is not said: it is answered soon, by somebody who says nothing, and everything is told.
+/// Script of one number. Default: answered soon by a silent person, with all reports sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) answer: Answer,
@@ -14,7 +14,7 @@ pub(crate) struct Script {
     pub(crate) delivery: Delivery,
     pub(crate) media: MediaFate,
     pub(crate) far_end: FarEnd,
-    /// What the carrier finds out about machines.
+    /// Verdict of the carrier's machine detection.
     pub(crate) answered_by: &'static str,
     /// When it finds that out, if not at once.
     pub(crate) finds_out: Option<Arc<Notify>>,
@@ -56,17 +56,17 @@ impl Script {
     }
 }
 
-/// What the request that places the call is answered.
+/// Response to the request that places the call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer {
     Accepts,
-    /// With this status and code; nobody is rung.
+    /// This status and code; no phone rings.
     Refuses(u16, u32),
     /// 429 so often, then it is accepted.
     TooMany(u32),
-    /// It is accepted, with the id of the call that was placed before; nobody is rung.
+    /// It is accepted, with the id of the call that was placed before; no phone rings.
     RepeatsAnId,
-    /// 500; nobody is rung.
+    /// 500; no phone rings.
     Fails,
     /// 500, though the call is placed.
     FailsAfterwards,
@@ -76,7 +76,7 @@ pub(crate) enum Answer {
     NeverComes,
 }
 
-/// What becomes of the call after it rang.
+/// Outcome of the call after ringing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fate {
     Answered,
@@ -94,7 +94,7 @@ pub(crate) enum Fate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Faithful,
-    /// Each report twice, neighbours in the wrong order, and all of them once more after the end.
+    /// Each report twice, neighbours in the wrong order, and all of them again after the end.
     Chaotic,
     /// As [`Delivery::Faithful`], and every request with JSON in place of a form.
     Json,
@@ -104,7 +104,7 @@ pub(crate) enum Delivery {
     WithoutEnd,
 }
 
-/// What becomes of the audio once the call is answered.
+/// Behaviour of the audio once the call is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MediaFate {
     Flows,
@@ -124,16 +124,16 @@ pub(crate) enum MediaFate {
     NeverStarts,
     /// It breaks off after so many frames, without another word.
     BreaksOff(u32),
-    /// After so many frames another stream is started on the same websocket, and somebody speaks on it.
+    /// After so many frames another stream is started on the same websocket, with speech on it.
     Intruded(u64),
 }
 
-/// Who is at the other end.
+/// The far end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FarEnd {
     /// Says nothing and holds the line.
     Silent,
-    /// Somebody who asked for a table and is called back: recorded speech.
+    /// A person who asked for a table and is called back: recorded speech.
     Diner,
     /// Presses these keys once the agent has spoken.
     Presses(&'static str),

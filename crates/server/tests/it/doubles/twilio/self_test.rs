@@ -1,4 +1,4 @@
-//! The double by itself, against requests and messages written by hand.
+//! The double alone, against requests and messages written by hand.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::harness::{TIMEOUT, text};
 
 const CALLEE: &str = "+12025550100";
 
-/// Somebody who has calls placed: takes reports and audio.
+/// A client that places calls: takes reports and audio.
 struct Customer {
     base: String,
     reports: Arc<Mutex<Vec<Form>>>,
@@ -198,7 +198,7 @@ async fn what_the_carrier_would_not_take_is_complained_about() {
         say(&mut socket, message).await;
     }
     socket.send(Message::Binary(vec![0x20; 160].into())).await.expect("it is open");
-    // Whatever was sent before it has been looked at when this comes back.
+    // Everything sent before it has been handled when this returns.
     say(&mut socket, json!({ "event": "mark", "streamSid": stream, "mark": { "name": "done" } })).await;
     assert_eq!(next(&mut socket).await["mark"]["name"], "done");
     let complaints = double.complaints();

@@ -26,7 +26,7 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// Why something that is done with a call is over.
 pub(crate) enum Over {
-    /// What comes next in the document is done.
+    /// Continue with the next verb of the document.
     Next,
     /// The far end hung up.
     FarEnd,
@@ -191,7 +191,7 @@ impl Talk {
         None
     }
 
-    /// Another stream, which nobody asked for: its start, and then recorded speech.
+    /// Another stream, which was not requested: its start, and then recorded speech.
     async fn intrude(&mut self, leg: &Leg, after: u64) {
         let Some(position) = self.chunk.checked_sub(after) else { return };
         let stream = format!("MZ{}", "f".repeat(32));
@@ -202,13 +202,13 @@ impl Talk {
             });
             self.send(json!({ "event": "start", "sequenceNumber": "1", "start": start, "streamSid": stream })).await;
         }
-        let line = switchhook_recordings::recording("name").expect("a shipped recording");
+        let line = switchhook_caller_audio::recording("name").expect("a shipped recording");
         let Some(frame) = usize::try_from(position).ok().and_then(|position| line.frame(position)) else { return };
         let media = json!({ "track": "inbound", "payload": STANDARD.encode(frame) });
         self.send(json!({ "event": "media", "media": media, "streamSid": stream })).await;
     }
 
-    /// What we sent.
+    /// A message of the service.
     async fn take(&mut self, leg: &Leg, message: Option<Result<Message, Error>>) -> Option<Over> {
         let complain = |words: String| leg.network.complaints.add(words);
         match message {
@@ -293,7 +293,7 @@ impl Talk {
                 Flavour::SignalWire => self.numbered(json!({ "event": "stop" })).await,
             }
         }
-        // Nobody reads any more.
+        // The reader has gone.
         let _ = self.socket.close(None).await;
     }
 

@@ -32,7 +32,9 @@ impl Normalizer {
         recorded["Tenant"]["monthly_calls"]["resets_at"] = json!("2026-02-01T00:00:00.000000Z");
         recorded["ApiKey"]["prefix"] = json!("k3v9x0a1b2c3");
         let created = recorded["CallEvent"]["created_at"].as_str().and_then(|at| Timestamp::parse(at).ok());
-        recorded["WebhookEvent"]["created"] = json!(created.map(Timestamp::as_seconds));
+        for event in ["CallEvent", "WebhookEvent"] {
+            recorded[event]["created"] = json!(created.map(Timestamp::as_seconds));
+        }
         recorded
     }
 
@@ -79,7 +81,7 @@ fn earliest(value: &Value) -> Option<Timestamp> {
     }
 }
 
-/// What is the same each time: fields, types, and the first of each list.
+/// Keeps only what is the same each time: fields, types, and the first of each list.
 pub(super) fn shape(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::providers::rehearsal::{Cast, Rehearsal};
+use crate::providers::rehearsal::{FakeProviders, VirtualCall};
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ async fn a_table_is_booked<P: Protocol>(protocol: P) {
     ];
     let double = Double::start(protocol, replies).await;
     let agent = booking().await;
-    let mut talk = Rehearsal::begin(&agent, Cast::scripted(double.llm_with(json!({})))).await;
+    let mut talk = VirtualCall::begin(&agent, FakeProviders::scripted(double.llm_with(json!({})))).await;
     talk.until_silent_for(500, 0).await;
     talk.caller_says("day").await;
     // In the middle of the second response.
@@ -136,7 +136,7 @@ async fn whatever_fails_nobody_listens_to_a_dead_line<P: Protocol>(protocol: P) 
         let double = Double::start(protocol, replies).await;
         // The timeouts of a real call.
         let llm = double.llm_with(json!({ "timeouts_ms": {} }));
-        let mut talk = Rehearsal::begin(&agent(), Cast::scripted(llm)).await;
+        let mut talk = VirtualCall::begin(&agent(), FakeProviders::scripted(llm)).await;
         talk.until_silent_for(500, 0).await;
         // Some failures are tolerated once, and the caller repeats the line.
         for line in ["day", "day"] {
@@ -160,7 +160,7 @@ async fn what_is_refused_is_not_asked_again<P: Protocol>(protocol: P) {
     for status in [403, 404] {
         let double =
             Double::start(protocol, vec![Reply::Refuses(status, Vec::new(), protocol.error(status, "No."))]).await;
-        let mut talk = Rehearsal::begin(&hasty_agent(), Cast::scripted(double.llm())).await;
+        let mut talk = VirtualCall::begin(&hasty_agent(), FakeProviders::scripted(double.llm())).await;
         talk.until_silent_for(500, 0).await;
         assert_eq!(talk.says_and_is_answered("day").await, None);
         talk.wait(10_000).await;
@@ -172,7 +172,7 @@ async fn what_is_refused_is_not_asked_again<P: Protocol>(protocol: P) {
 async fn a_pause_that_is_asked_for_is_kept_and_covered<P: Protocol>(protocol: P) {
     let full = Reply::Refuses(429, vec![("retry-after", "5")], protocol.error(429, "Slow down."));
     let double = Double::start(protocol, vec![full, says("There is one at seven.")]).await;
-    let mut talk = Rehearsal::begin(&hasty_agent(), Cast::scripted(double.llm())).await;
+    let mut talk = VirtualCall::begin(&hasty_agent(), FakeProviders::scripted(double.llm())).await;
     talk.until_silent_for(500, 0).await;
     let spoke = talk.caller_says("day").await;
     assert_eq!(talk.dead_air_since(spoke).await, None);
@@ -185,7 +185,7 @@ async fn a_pause_that_is_asked_for_is_kept_and_covered<P: Protocol>(protocol: P)
 
 async fn a_wrong_key_is_found_out_while_the_phone_rings<P: Protocol>(protocol: P) {
     let double = Double::start(protocol, vec![]).await;
-    let talk = Rehearsal::begin(&agent(), Cast::scripted(double.llm_with_key("sk-wrong"))).await;
+    let talk = VirtualCall::begin(&agent(), FakeProviders::scripted(double.llm_with_key("sk-wrong"))).await;
     assert!(matches!(&talk.end, Some((0, _))), "nobody answers: {:?}", talk.end);
     assert_eq!(talk.failure(), Some(FailureCode::Config), "{:?}", talk.end);
     double.finish();
@@ -209,11 +209,11 @@ async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble:
     .await;
     // The timeouts of a real call.
     let patient = || json!({ "timeouts_ms": {} });
-    let cast = Cast {
+    let cast = FakeProviders {
         other_llms: vec![second_double.llm_with(patient())],
-        ..Cast::scripted(first_double.llm_with(patient()))
+        ..FakeProviders::scripted(first_double.llm_with(patient()))
     };
-    let mut talk = Rehearsal::begin(&booking().await, cast).await;
+    let mut talk = VirtualCall::begin(&booking().await, cast).await;
     talk.until_silent_for(500, 0).await;
     assert_eq!(talk.says_and_is_answered("day").await, None);
     assert!(talk.spoken().iter().any(|said| said.contains("For how many people")), "{:?}", talk.spoken());

@@ -13,7 +13,7 @@ async fn a_blocked_conversation_has_no_candidates() {
     let blocked =
         data(&json!({ "promptFeedback": { "blockReason": "SAFETY" }, "usageMetadata": { "promptTokenCount": 3 } }));
     let held_back = chunk(&json!([]), Some("RECITATION"));
-    // Each is requested once more, without the caller's last message.
+    // Each is requested again, without the caller's last message.
     let replies = [&blocked, &blocked, &held_back, &held_back].map(|event| Reply::Events(vec![event.clone()]));
     let double = Double::start(Gemini, replies.into()).await;
     let llm = double.llm();

@@ -1,4 +1,4 @@
-//! LLM adapters: every adapter runs the same tests, and then those of its own provider.
+//! LLM adapters: every adapter runs the same tests, and then the provider's own.
 
 mod anthropic;
 mod conversation;

@@ -559,6 +559,30 @@ async fn a_tool_that_the_server_refuses_by_name_is_left_out() {
 }
 
 #[tokio::test]
+async fn a_tool_that_the_server_refuses_without_naming_it_is_found_and_left_out() {
+    let error = json!({ "error": { "message": "Invalid JSON schema.", "type": "invalid_request_error" } });
+    let refused = || Reply::Refuses(400, Vec::new(), error.clone());
+    let replies = vec![refused(), says("Yes."), refused(), says("Yes."), says("Yes.")];
+    let double = Double::start(OpenAi, replies).await;
+    let llm = double.llm();
+    let mut with_two = request();
+    let tables = with_two.tools[0].clone();
+    with_two.tools.insert(0, switchhook_providers::ToolSpec { name: "hours".to_owned(), ..tables });
+    let mut searching = Vec::new();
+    for _ in 0..3 {
+        let (events, result) = ask(&*llm, with_two.clone()).await;
+        assert!(text(&events) == "Yes." && result.is_ok(), "{result:?}");
+        searching.push(llm.is_searching_refused(&with_two.tools));
+    }
+    let offered = |asked: &Value| asked["tools"].as_array().map_or(0, Vec::len);
+    assert_eq!(double.asked().iter().map(offered).collect::<Vec<_>>(), [2, 1, 2, 1, 1], "and not offered again");
+    assert_eq!(searching, [true, false, false]);
+    let named: Vec<String> = llm.refused(&with_two.tools).into_iter().map(|tool| tool.name).collect();
+    assert_eq!(named, ["tables"], "the first was accepted");
+    double.finish();
+}
+
+#[tokio::test]
 async fn a_call_that_the_model_writes_as_text_is_made_and_half_a_one_is_asked_for_again() {
     let written = |pieces: &[&str]| {
         let chunks = pieces.iter().map(|piece| chunk(&json!({ "content": piece }), None));

@@ -15,7 +15,7 @@ use switchhook_core::conversation::Conversation;
 use crate::doubles::model::Double;
 use crate::doubles::openai_llm::OpenAi;
 use crate::doubles::wild::{BEFORE_BOOKING, GOODBYE, SECRET, WildModel};
-use crate::providers::rehearsal::{Cast, Rehearsal};
+use crate::providers::rehearsal::{FakeProviders, VirtualCall};
 
 /// Number of seeds, in four parts.
 const SEEDS: u64 = 240;
@@ -43,7 +43,7 @@ async fn fault_of(seed: u64) -> Option<String> {
     let model = WildModel::start(seed).await;
     let adapter = Double::start(OpenAi, Vec::new()).await;
     let llm = adapter.llm_with(json!({ "base_url": model.base_url }));
-    let mut talk = Rehearsal::begin(&agent, Cast::scripted(llm)).await;
+    let mut talk = VirtualCall::begin(&agent, FakeProviders::scripted(llm)).await;
     talk.until_silent_for(500, 0).await;
     let mut silence = None;
     for line in LINES {

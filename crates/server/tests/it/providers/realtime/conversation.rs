@@ -19,7 +19,7 @@ async fn a_whole_conversation_is_held_written_down_recorded_and_charged() {
     let mut expected = vec![("agent".to_owned(), GREETING.to_owned())];
     let answers = questions.into_iter().chain(["Thank you. Goodbye."]);
     for (line, answer) in ["name", "day", "time", "people", "yes"].into_iter().zip(answers) {
-        let words = switchhook_recordings::recording(line).expect("shipped").text;
+        let words = switchhook_caller_audio::recording(line).expect("shipped").text;
         expected.extend([("caller".to_owned(), words.to_owned()), ("agent".to_owned(), answer.to_owned())]);
     }
     assert_eq!(said(&service.client, &call).await, expected, "in the order in which it was said");

@@ -57,7 +57,7 @@ async fn a_session_that_dies_before_it_tells_what_it_heard_is_replaced_by_one_th
         assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("agent_hangup"), &json!(2)), "{ended}");
         assert_eq!((double.sessions(), &ended["usage"]["llm_estimated"]), (2, &json!(true)), "{ended}");
         let lines = said(&service.client, &call).await;
-        let day = switchhook_recordings::recording("day").expect("shipped").text;
+        let day = switchhook_caller_audio::recording("day").expect("shipped").text;
         let times = lines.iter().filter(|(who, words)| who == "caller" && words == day).count();
         assert_eq!(times, 1, "only the second session can have told: {lines:?}");
         assert_eq!(lines.last().map(|(_, words)| words.as_str()), Some("Thank you. Goodbye."), "{lines:?}");
@@ -77,7 +77,7 @@ async fn a_session_that_is_dead_without_a_word_is_noticed_when_the_caller_speaks
     let ended = service.client.wait_for_end(&call).await;
     assert_eq!((&ended["end_reason"], double.sessions()), (&json!("agent_hangup"), 2), "{ended}");
     let lines = said(&service.client, &call).await;
-    let day = switchhook_recordings::recording("day").expect("shipped").text;
+    let day = switchhook_caller_audio::recording("day").expect("shipped").text;
     assert!(lines.iter().any(|(who, words)| who == "caller" && words == day), "{lines:?}");
     let times = super::times(&service.client, &call).await;
     let gaps: Vec<i64> = times.windows(2).map(|two| two[1].0 - two[0].1).collect();

@@ -1,6 +1,6 @@
 //! Conversations in virtual time with a speech-to-speech model.
 
-use crate::providers::rehearsal::{Cast, Rehearsal, always, words};
+use crate::providers::rehearsal::{FakeProviders, VirtualCall, always, words};
 use serde_json::json;
 use switchhook::talk::realtime::Model;
 use switchhook_core::agent::AgentConfig;
@@ -32,14 +32,14 @@ fn model(double: &Double) -> Model {
     Model { provider: provider.expect("settings of use"), model: None, voice: None, rates: None }
 }
 
-async fn begin(double: &Double) -> Rehearsal {
+async fn begin(double: &Double) -> VirtualCall {
     begin_with(vec![model(double)]).await
 }
 
-async fn begin_with(models: Vec<Model>) -> Rehearsal {
+async fn begin_with(models: Vec<Model>) -> VirtualCall {
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.text = "Harbor Table, hello?".to_owned();
-    let mut talk = Rehearsal::begin_with(&agent, Cast::scripted(always("")), models).await;
+    let mut talk = VirtualCall::begin_with(&agent, FakeProviders::scripted(always("")), models).await;
     talk.until_silent_for(500, 0).await;
     talk
 }

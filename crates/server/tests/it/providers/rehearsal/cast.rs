@@ -36,7 +36,7 @@ const BREATHES: Duration = Duration::from_millis(150);
 const LANGUAGE: &str = "en-US";
 
 /// The three providers of a call.
-pub(crate) struct Cast {
+pub(crate) struct FakeProviders {
     pub(crate) stt: Arc<dyn Stt>,
     pub(crate) llm: Arc<dyn Llm>,
     /// Used where `llm` fails.
@@ -44,17 +44,17 @@ pub(crate) struct Cast {
     pub(crate) tts: Arc<dyn Tts>,
 }
 
-impl Cast {
+impl FakeProviders {
     /// Creates scripted providers.
     pub(crate) fn scripted(llm: Arc<dyn Llm>) -> Self {
         Self { stt: Arc::new(ScriptedStt), llm, other_llms: Vec::new(), tts: Arc::new(ScriptedTts) }
     }
 
     /// Returns the pipeline of a call, and a log of its work.
-    pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<Backstage>) {
+    pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<ProviderLog>) {
         let Self { stt, llm, other_llms, tts } = self;
         let phrases = Conversation::phrases(agent).into_iter().collect();
-        let backstage = Arc::new(Backstage { phrases, ..Backstage::default() });
+        let backstage = Arc::new(ProviderLog { phrases, ..ProviderLog::default() });
         let tts = Breathing { tts, backstage: backstage.clone() };
         let llms = std::iter::once(llm).chain(other_llms).map(|llm| {
             let llm: Arc<dyn Llm> = Arc::new(Thinking { llm, backstage: backstage.clone() });
@@ -80,7 +80,7 @@ impl Cast {
 
 /// Work of the providers that is not audible on the line.
 #[derive(Default)]
-pub(super) struct Backstage {
+pub(super) struct ProviderLog {
     /// The texts that the TTS was asked to speak.
     pub(super) spoken: Mutex<Vec<String>>,
     /// The phrases that may be synthesized ahead while the agent has nothing to say.
@@ -89,7 +89,7 @@ pub(super) struct Backstage {
     at_work: AtomicUsize,
 }
 
-impl Backstage {
+impl ProviderLog {
     /// Returns whether the agent still has something to say.
     pub(super) fn is_at_work(&self) -> bool {
         self.at_work.load(Ordering::Relaxed) > 0
@@ -102,7 +102,7 @@ impl Backstage {
 }
 
 /// Work in progress; ends when it is dropped.
-struct Work<'b>(&'b Backstage);
+struct Work<'b>(&'b ProviderLog);
 
 impl Drop for Work<'_> {
     fn drop(&mut self) {
@@ -154,7 +154,7 @@ async fn understand(mut heard: mpsc::Receiver<SttEvent>, events: mpsc::Sender<St
 
 struct Thinking {
     llm: Arc<dyn Llm>,
-    backstage: Arc<Backstage>,
+    backstage: Arc<ProviderLog>,
 }
 
 #[async_trait]
@@ -176,7 +176,7 @@ impl Llm for Thinking {
 
 struct Breathing {
     tts: Arc<dyn Tts>,
-    backstage: Arc<Backstage>,
+    backstage: Arc<ProviderLog>,
 }
 
 #[async_trait]
@@ -200,7 +200,7 @@ impl Tts for Breathing {
 /// A model with scripted responses.
 struct Script {
     answers: Mutex<VecDeque<&'static str>>,
-    /// What to do when the responses are used up.
+    /// Behaviour when the responses are used up.
     then: Then,
 }
 

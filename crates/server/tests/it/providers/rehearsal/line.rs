@@ -56,7 +56,7 @@ impl Line {
 
 /// Returns the frames of a recorded line, and whether each contains voice.
 pub(super) fn recorded(line: &str) -> Vec<(Frame, bool)> {
-    let line = switchhook_recordings::recording(line).expect("a shipped recording");
+    let line = switchhook_caller_audio::recording(line).expect("a shipped recording");
     let frames = line.bytes().chunks_exact(160).map(|bytes| Law::Mu.decode_frame(bytes).expect("a whole frame"));
     let voiced = |frame: &Frame| rms_dbfs(frame.samples()) >= VOICE_DBFS;
     frames.map(|frame| (frame.clone(), voiced(&frame))).collect()
@@ -64,5 +64,5 @@ pub(super) fn recorded(line: &str) -> Vec<(Frame, bool)> {
 
 /// Returns the text of a recorded line.
 pub(crate) fn words(line: &str) -> &'static str {
-    switchhook_recordings::recording(line).expect("a shipped recording").text
+    switchhook_caller_audio::recording(line).expect("a shipped recording").text
 }

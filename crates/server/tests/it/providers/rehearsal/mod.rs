@@ -26,8 +26,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use self::cast::Backstage;
-pub(super) use self::cast::{Cast, always, and_goodbye};
+use self::cast::ProviderLog;
+pub(super) use self::cast::{FakeProviders, always, and_goodbye};
 use self::line::Line;
 pub(super) use self::line::words;
 
@@ -41,12 +41,12 @@ const DEAD_AIR: u64 = 3_000;
 const NEVER: u64 = 30_000;
 
 /// A running call.
-pub(super) struct Rehearsal {
+pub(super) struct VirtualCall {
     line: Line,
     talk: JoinHandle<Report>,
     notes: mpsc::UnboundedReceiver<Note>,
     began: Instant,
-    backstage: Arc<Backstage>,
+    backstage: Arc<ProviderLog>,
     /// When work was last in progress.
     at_work: u64,
     pub(super) transcript: Vec<Entry>,
@@ -54,14 +54,14 @@ pub(super) struct Rehearsal {
     pub(super) end: Option<(u64, Ended)>,
 }
 
-impl Rehearsal {
+impl VirtualCall {
     /// Rings, and begins the call once it is answered.
-    pub(super) async fn begin(agent: &AgentConfig, cast: Cast) -> Self {
+    pub(super) async fn begin(agent: &AgentConfig, cast: FakeProviders) -> Self {
         Self::begin_with(agent, cast, Vec::new()).await
     }
 
     /// The same with speech-to-speech models, the first one preferred; the TTS of `cast` fills waits.
-    pub(super) async fn begin_with(agent: &AgentConfig, cast: Cast, models: Vec<Model>) -> Self {
+    pub(super) async fn begin_with(agent: &AgentConfig, cast: FakeProviders, models: Vec<Model>) -> Self {
         let (pipeline, backstage) = cast.pipeline(agent);
         let mut prepared = Prepared::new(
             Settings {

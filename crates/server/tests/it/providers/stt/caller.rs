@@ -79,7 +79,7 @@ impl Caller {
 
     /// Speaks a recorded line, with silence before and after it.
     pub(super) async fn say(&mut self, line: &str) {
-        let line = switchhook_recordings::recording(line).expect("a shipped recording");
+        let line = switchhook_caller_audio::recording(line).expect("a shipped recording");
         self.said.push(line.text);
         self.silence(PAUSE).await;
         for bytes in line.bytes().chunks_exact(160) {
@@ -90,7 +90,7 @@ impl Caller {
 
     /// Speaks the first `frames` of a line, and does not stop.
     pub(super) async fn begin(&mut self, line: &str, frames: usize) {
-        let line = switchhook_recordings::recording(line).expect("a shipped recording");
+        let line = switchhook_caller_audio::recording(line).expect("a shipped recording");
         self.silence(PAUSE).await;
         for bytes in line.bytes().chunks_exact(160).take(frames) {
             self.frame(Law::Mu.decode_frame(bytes).expect("a whole frame")).await;
@@ -178,5 +178,5 @@ impl Caller {
 
 /// Returns the text of a line.
 pub(super) fn text(line: &str) -> &'static str {
-    switchhook_recordings::recording(line).expect("a shipped recording").text
+    switchhook_caller_audio::recording(line).expect("a shipped recording").text
 }

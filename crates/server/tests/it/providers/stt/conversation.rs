@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::providers::rehearsal::{Cast, Rehearsal, always, and_goodbye};
+use crate::providers::rehearsal::{FakeProviders, VirtualCall, always, and_goodbye};
 use serde_json::{Value, json};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
@@ -189,7 +189,8 @@ async fn a_table_is_booked(kind: Kind) {
     let mut agent = agent();
     // STT alone would wait this long after each sentence.
     agent.turn_taking.min_silence_ms = 1_500;
-    let mut talk = Rehearsal::begin(&agent, Cast { stt: kind.stt(&server), ..Cast::scripted(llm) }).await;
+    let mut talk =
+        VirtualCall::begin(&agent, FakeProviders { stt: kind.stt(&server), ..FakeProviders::scripted(llm) }).await;
     talk.until_silent_for(500, 0).await;
     let spoke = talk.caller_says("name").await;
     talk.until_silent_for(500, spoke).await;
@@ -234,8 +235,8 @@ async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
 async fn promises_broken(kind: Kind, Trouble { happens, code, .. }: Trouble) -> Vec<String> {
     let after = if let Happens::Stream(_, after) = &happens { after.clone() } else { Vec::new() };
     let server = kind.serve(after).await;
-    let cast = Cast { stt: kind.stt(&server), ..Cast::scripted(always("I have noted that.")) };
-    let mut talk = Rehearsal::begin(&agent(), cast).await;
+    let cast = FakeProviders { stt: kind.stt(&server), ..FakeProviders::scripted(always("I have noted that.")) };
+    let mut talk = VirtualCall::begin(&agent(), cast).await;
     talk.until_silent_for(500, 0).await;
     let spoke = talk.caller_says("day").await;
     talk.until_silent_for(500, spoke).await;

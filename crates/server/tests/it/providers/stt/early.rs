@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::providers::rehearsal::{Cast, Rehearsal, always};
+use crate::providers::rehearsal::{FakeProviders, VirtualCall, always};
 use async_trait::async_trait;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
@@ -34,11 +34,12 @@ impl Stt for Slow {
     }
 }
 
-async fn call(opens_after: Duration, refuses: bool) -> Rehearsal {
+async fn call(opens_after: Duration, refuses: bool) -> VirtualCall {
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.text = "Hi.".to_owned();
-    let cast = Cast { stt: Arc::new(Slow { opens_after, refuses }), ..Cast::scripted(always("Thank you.")) };
-    Rehearsal::begin(&agent, cast).await
+    let cast =
+        FakeProviders { stt: Arc::new(Slow { opens_after, refuses }), ..FakeProviders::scripted(always("Thank you.")) };
+    VirtualCall::begin(&agent, cast).await
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::providers::rehearsal::{Cast, Rehearsal, always};
+use crate::providers::rehearsal::{FakeProviders, VirtualCall, always};
 use serde_json::{Value, json};
 use switchhook_core::agent::AgentConfig;
 use switchhook_providers::{assemblyai, deepgram};
@@ -58,7 +58,7 @@ impl Kind {
     }
 
     /// Starts a call with these additional settings.
-    async fn call(self, double: &Listening, more: Value) -> Rehearsal {
+    async fn call(self, double: &Listening, more: Value) -> VirtualCall {
         let (make, key): (Make, _) = match self {
             Self::Nova | Self::NovaAlone => (deepgram::stt::connect, "dg-key"),
             Self::AssemblyAi | Self::AssemblyAiAlone => (assemblyai::stt::connect, "aai-key"),
@@ -69,7 +69,8 @@ impl Kind {
         let stt = connect_stt(make, &settings, key).expect("settings of use");
         let mut agent = AgentConfig::new("Book tables.");
         agent.greeting.text = "Harbor Table, hello?".to_owned();
-        let talk = Rehearsal::begin(&agent, Cast { stt, ..Cast::scripted(always("I have noted that.")) });
+        let talk =
+            VirtualCall::begin(&agent, FakeProviders { stt, ..FakeProviders::scripted(always("I have noted that.")) });
         let mut talk = talk.await;
         talk.until_silent_for(500, 0).await;
         talk
@@ -77,7 +78,7 @@ impl Kind {
 }
 
 /// Returns the transcript of the caller.
-fn heard(talk: &Rehearsal) -> String {
+fn heard(talk: &VirtualCall) -> String {
     let words: Vec<_> = talk.said().into_iter().filter(|(by_agent, _)| !by_agent).map(|(_, text)| text).collect();
     words.join(" ").to_lowercase()
 }

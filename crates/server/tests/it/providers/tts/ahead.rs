@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::providers::rehearsal::{Cast, Rehearsal, and_goodbye};
+use crate::providers::rehearsal::{FakeProviders, VirtualCall, and_goodbye};
 use async_trait::async_trait;
 use switchhook_core::agent::AgentConfig;
 use switchhook_providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
@@ -59,12 +59,12 @@ impl Tts for Busy {
     }
 }
 
-async fn begin(voice: Arc<Busy>) -> Rehearsal {
+async fn begin(voice: Arc<Busy>) -> VirtualCall {
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.text = "Harbor Table, hello?".to_owned();
     agent.turn_taking.speculative = false;
-    let cast = Cast { tts: voice, ..Cast::scripted(and_goodbye([ANSWER], "Goodbye.")) };
-    Rehearsal::begin(&agent, cast).await
+    let cast = FakeProviders { tts: voice, ..FakeProviders::scripted(and_goodbye([ANSWER], "Goodbye.")) };
+    VirtualCall::begin(&agent, cast).await
 }
 
 #[tokio::test(start_paused = true)]

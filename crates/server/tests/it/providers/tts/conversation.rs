@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::providers::rehearsal::{self, Rehearsal, always, and_goodbye};
+use crate::providers::rehearsal::{self, VirtualCall, always, and_goodbye};
 use async_trait::async_trait;
 use serde_json::json;
 use switchhook_core::agent::AgentConfig;
@@ -12,7 +12,7 @@ use switchhook_providers::scripted::ScriptedTts;
 use switchhook_providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 use tokio::sync::mpsc;
 
-use super::{Cast, Kind};
+use super::{FakeProviders, Kind};
 use crate::doubles::voice::{Manner, No};
 
 macro_rules! every_voice {
@@ -56,12 +56,12 @@ fn agent() -> AgentConfig {
 }
 
 async fn a_table_is_booked(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     let answer = "Sure thing. There is one at seven close to the kitchen and there is another one at nine in the evening \
                   that stands by the window and has a view of the harbor and all of the ships in it.";
     let llm = and_goodbye(["For when?", answer], "It is yours. Goodbye.");
-    let call = rehearsal::Cast { tts: cast.voice.clone(), ..rehearsal::Cast::scripted(llm) };
-    let mut talk = Rehearsal::begin(&agent(), call).await;
+    let call = rehearsal::FakeProviders { tts: cast.voice.clone(), ..rehearsal::FakeProviders::scripted(llm) };
+    let mut talk = VirtualCall::begin(&agent(), call).await;
     talk.until_silent_for(500, 0).await;
     let spoke = talk.caller_says("name").await;
     talk.until_silent_for(500, spoke).await;
@@ -83,7 +83,7 @@ async fn a_table_is_booked(kind: Kind) {
     assert!(talk.transcript[4].interrupted && answer.starts_with(heard), "{heard}");
     let (told, played) = (heard.len() as u64 * PER_CHARACTER, ended - began);
     assert!(told <= played + 40, "{played} ms were heard, and not {heard}");
-    // The longest word is one that was not heard to its end; without word timings there is only a careful guess.
+    // The longest word may be missing, as it was not heard completely; without word timings the text is a careful guess.
     let least = if kind.tells_words() { played - 150 } else { 50 };
     assert!(told >= least, "{played} ms were heard, and more than {heard}");
 }
@@ -107,7 +107,7 @@ enum How {
 
 impl Trouble {
     /// Injects the failure.
-    fn begin(&self, cast: &Cast) {
+    fn begin(&self, cast: &FakeProviders) {
         match &self.how {
             How::Once(manner) => {
                 cast.stage.next_of("Harbor Table", manner.clone());
@@ -167,7 +167,7 @@ async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
 async fn whoever_answers_the_phone_is_greeted_or_let_go(kind: Kind) {
     let mut broken = Vec::new();
     for trouble in troubles(kind) {
-        let cast = Cast::start(kind).await;
+        let cast = FakeProviders::start(kind).await;
         trouble.begin(&cast);
         let mut talk = begin(&cast).await;
         let name = trouble.name;
@@ -182,14 +182,14 @@ async fn whoever_answers_the_phone_is_greeted_or_let_go(kind: Kind) {
 }
 
 /// Begins a call whose agent repeats the same sentence.
-async fn begin(cast: &Cast) -> Rehearsal {
+async fn begin(cast: &FakeProviders) -> VirtualCall {
     let llm = always("There is one at seven and there is another one at nine.");
-    let call = rehearsal::Cast { tts: cast.voice.clone(), ..rehearsal::Cast::scripted(llm) };
-    Rehearsal::begin(&agent(), call).await
+    let call = rehearsal::FakeProviders { tts: cast.voice.clone(), ..rehearsal::FakeProviders::scripted(llm) };
+    VirtualCall::begin(&agent(), call).await
 }
 
 async fn promises_broken(kind: Kind, trouble: Trouble) -> Vec<String> {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     let mut talk = begin(&cast).await;
     talk.until_silent_for(REMEMBERS, 0).await;
     trouble.begin(&cast);
@@ -228,8 +228,8 @@ async fn a_goodbye_whose_audio_is_late_is_heard_before_the_call_ends() {
     let goodbye = "Then have a good evening.";
     for (late, said) in [(2_300, goodbye), (4_000, goodbye), (20_000, "Goodbye.")] {
         let tts = Arc::new(Late(Duration::from_millis(late), goodbye));
-        let call = rehearsal::Cast { tts, ..rehearsal::Cast::scripted(and_goodbye([], goodbye)) };
-        let mut talk = Rehearsal::begin(&agent(), call).await;
+        let call = rehearsal::FakeProviders { tts, ..rehearsal::FakeProviders::scripted(and_goodbye([], goodbye)) };
+        let mut talk = VirtualCall::begin(&agent(), call).await;
         talk.until_silent_for(REMEMBERS, 0).await;
         assert_eq!(talk.says_and_is_answered("name").await, None, "{late}");
         talk.wait(20_000).await;

@@ -6,7 +6,7 @@ use serde_json::json;
 use switchhook_providers::ProviderError;
 use switchhook_providers::tts::TtsTimeouts;
 
-use super::{Cast, Kind, short};
+use super::{FakeProviders, Kind, short};
 use crate::doubles::voice::{KEY, Manner, No};
 
 macro_rules! every_voice {
@@ -54,7 +54,7 @@ fn code(error: &ProviderError) -> &'static str {
 }
 
 async fn sentences_are_spoken_whole_on_one_connection(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     for text in [TEXT, "We close at nine."] {
         let spoken = cast.speak(text).await.expect("spoken");
         kind.assert_speaks(&spoken.samples, text);
@@ -72,13 +72,13 @@ async fn sentences_are_spoken_whole_on_one_connection(kind: Kind) {
 }
 
 async fn a_warm_voice_speaks_on_the_connection_that_is_there(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.voice.warm(&super::request("")).await.expect("connected");
     assert_eq!((cast.spoken().len(), cast.connections()), (0, 1), "connected to, and nothing said");
     cast.voice.warm(&super::request("")).await.expect("still connected");
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert_eq!(cast.connections(), 1);
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.stage.refuse([no(401, None)]);
     let refused = cast.voice.warm(&super::request("")).await.err();
     // OpenAI's API has no request that shows whether the key may synthesize speech.
@@ -86,7 +86,7 @@ async fn a_warm_voice_speaks_on_the_connection_that_is_there(kind: Kind) {
 }
 
 async fn what_is_dropped_is_stopped_and_not_heard_in_what_follows(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.stage.next([Manner::Stall(2)]);
     let speaking = cast.begin("What nobody wants to hear to its end.").await;
     speaking.abort();
@@ -100,7 +100,7 @@ async fn what_is_dropped_is_stopped_and_not_heard_in_what_follows(kind: Kind) {
 }
 
 async fn several_sentences_at_a_time_do_not_mix(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     let texts = ["One is spoken.", "Two is spoken as well.", "Three comes last."];
     let (one, two, three) = tokio::join!(cast.speak(texts[0]), cast.speak(texts[1]), cast.speak(texts[2]));
     for (spoken, text) in [one, two, three].into_iter().zip(texts) {
@@ -113,7 +113,7 @@ async fn several_sentences_at_a_time_do_not_mix(kind: Kind) {
 }
 
 async fn a_voice_that_never_begins_is_a_provider_timeout(kind: Kind) {
-    let cast = Cast::with(kind, json!({}), short()).await;
+    let cast = FakeProviders::with(kind, json!({}), short()).await;
     cast.stage.next([Manner::Stall(0)]);
     let began = Instant::now();
     let error = cast.fail(TEXT).await;
@@ -125,7 +125,7 @@ async fn a_voice_that_never_begins_is_a_provider_timeout(kind: Kind) {
 }
 
 async fn a_voice_that_stops_in_the_middle_is_a_provider_timeout(kind: Kind) {
-    let cast = Cast::with(kind, json!({}), short()).await;
+    let cast = FakeProviders::with(kind, json!({}), short()).await;
     cast.stage.next([Manner::Stall(2)]);
     let error = cast.fail(TEXT).await;
     assert!(matches!(error, ProviderError::Timeout { waited_ms: 300, .. }), "{error}");
@@ -134,7 +134,7 @@ async fn a_voice_that_stops_in_the_middle_is_a_provider_timeout(kind: Kind) {
 }
 
 async fn a_connection_that_breaks_before_the_first_audio_is_replaced(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.speak("A connection is open.").await.expect("spoken");
     cast.stage.next([Manner::Die(0)]);
     let spoken = cast.speak(TEXT).await.expect("spoken");
@@ -143,7 +143,7 @@ async fn a_connection_that_breaks_before_the_first_audio_is_replaced(kind: Kind)
 }
 
 async fn a_connection_that_breaks_in_the_middle_is_not_heard_twice(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.stage.next([Manner::Die(2)]);
     let error = cast.fail(TEXT).await;
     assert_eq!(code(&error), "pipeline_error", "{error}");
@@ -152,7 +152,7 @@ async fn a_connection_that_breaks_in_the_middle_is_not_heard_twice(kind: Kind) {
 }
 
 async fn a_wrong_key_is_reported_in_the_providers_words_and_not_tried_again(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     let words = format!("The key {KEY} is unknown.");
     let body = match kind {
         Kind::Cartesia => json!({ "title": "Unauthorized", "message": words, "error_code": "unauthorized" }),
@@ -168,13 +168,13 @@ async fn a_wrong_key_is_reported_in_the_providers_words_and_not_tried_again(kind
 }
 
 async fn a_busy_provider_is_asked_again_when_it_says(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.stage.refuse([no(429, Some("1"))]);
     let began = Instant::now();
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert!(began.elapsed() >= Duration::from_secs(1));
 
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.stage.refuse([no(429, Some("60"))]);
     let error = cast.fail(TEXT).await;
     assert!(
@@ -185,18 +185,18 @@ async fn a_busy_provider_is_asked_again_when_it_says(kind: Kind) {
 }
 
 async fn a_provider_that_is_down_is_asked_three_times(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.stage.refuse([no(503, None), no(500, None)]);
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
 
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.stage.refuse([no(503, None), no(502, None), no(500, None), no(500, None)]);
     let error = cast.fail(TEXT).await;
     assert_eq!((code(&error), cast.stage.seen(|seen| seen.refused)), ("pipeline_error", 3), "{error}");
 }
 
 async fn what_is_no_audio_is_a_failure(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     cast.stage.next([Manner::Nonsense]);
     let error = cast.fail(TEXT).await;
     // A setting can fix compressed audio.
@@ -206,7 +206,7 @@ async fn what_is_no_audio_is_a_failure(kind: Kind) {
 }
 
 async fn where_there_are_no_words_nothing_is_asked(kind: Kind) {
-    let cast = Cast::start(kind).await;
+    let cast = FakeProviders::start(kind).await;
     let spoken = cast.speak("… - !").await.expect("nothing to speak");
     assert_eq!((spoken.samples.len(), spoken.usage.tts_characters), (0, 0));
     assert_eq!(cast.spoken(), Vec::<String>::new());
@@ -216,7 +216,7 @@ async fn an_address_that_does_not_answer_is_a_failure(kind: Kind) {
     let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let base_url = format!("http://{}", nobody.local_addr().expect("bound"));
     drop(nobody);
-    let mut cast = Cast::start(kind).await;
+    let mut cast = FakeProviders::start(kind).await;
     cast.voice = super::voice(kind, &base_url, json!({}), TtsTimeouts::default());
     let error = cast.fail(TEXT).await;
     assert_eq!(code(&error), "pipeline_error", "{error}");

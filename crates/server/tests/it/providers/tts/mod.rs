@@ -36,13 +36,13 @@ enum Kind {
 }
 
 /// A TTS provider and its double, which must not have any complaint at the end.
-struct Cast {
+struct FakeProviders {
     kind: Kind,
     stage: Stage,
     voice: Arc<dyn Tts>,
 }
 
-impl Drop for Cast {
+impl Drop for FakeProviders {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             assert_eq!(self.stage.complaints(), Vec::<String>::new(), "what {:?} complains about", self.kind);
@@ -89,7 +89,7 @@ impl Kind {
     }
 }
 
-impl Cast {
+impl FakeProviders {
     async fn start(kind: Kind) -> Self {
         Self::with(kind, json!({}), TtsTimeouts::default()).await
     }

@@ -7,7 +7,7 @@ use switchhook_providers::tts::TtsTimeouts;
 use switchhook_providers::{ProviderError, TtsRequest};
 use tokio::sync::mpsc;
 
-use super::{Cast, Kind, request, short};
+use super::{FakeProviders, Kind, request, short};
 use crate::doubles::openai_tts;
 use crate::doubles::voice::Manner;
 
@@ -18,7 +18,7 @@ const SOCKETS: [Kind; 3] = [Kind::Cartesia, Kind::Deepgram, Kind::ElevenLabs];
 async fn a_socket_that_is_no_longer_alive_is_found_out_while_nobody_listens() {
     for kind in SOCKETS {
         let deadlines = TtsTimeouts { ping: Duration::from_millis(100), ..TtsTimeouts::default() };
-        let cast = Cast::with(kind, json!({}), deadlines).await;
+        let cast = FakeProviders::with(kind, json!({}), deadlines).await;
         cast.stage.next([Manner::Freeze]);
         let spoken = cast.speak(TEXT).await.expect("spoken on another socket");
         kind.assert_speaks(&spoken.samples, TEXT);
@@ -30,7 +30,7 @@ async fn a_socket_that_is_no_longer_alive_is_found_out_while_nobody_listens() {
 async fn a_socket_on_which_nothing_is_spoken_is_closed_in_order() {
     for kind in SOCKETS {
         let deadlines = TtsTimeouts { idle: Duration::from_millis(100), ..TtsTimeouts::default() };
-        let cast = Cast::with(kind, json!({}), deadlines).await;
+        let cast = FakeProviders::with(kind, json!({}), deadlines).await;
         cast.speak(TEXT).await.expect("spoken");
         cast.stage.until("closing", |seen| seen.ended == 1).await;
         cast.speak(TEXT).await.expect("spoken on another socket");
@@ -41,9 +41,9 @@ async fn a_socket_on_which_nothing_is_spoken_is_closed_in_order() {
 #[tokio::test]
 async fn sockets_are_closed_when_the_connection_is_changed() {
     for kind in SOCKETS {
-        let mut cast = Cast::start(kind).await;
+        let mut cast = FakeProviders::start(kind).await;
         cast.speak(TEXT).await.expect("spoken");
-        cast.voice = Cast::start(kind).await.voice.clone();
+        cast.voice = FakeProviders::start(kind).await.voice.clone();
         cast.stage.until("closing", |seen| seen.ended == 1).await;
     }
 }
@@ -66,7 +66,8 @@ async fn the_voice_the_model_and_the_speed_of_an_agent_reach_the_provider() {
         (Kind::OpenAi, json!({ "/voice": "aura-someone", "/model": "sonic-x", "/speed": 4.0 })),
     ] {
         let cast =
-            Cast::with(kind, json!({ "tts_voice": "aura-default", "tts_model": "m" }), TtsTimeouts::default()).await;
+            FakeProviders::with(kind, json!({ "tts_voice": "aura-default", "tts_model": "m" }), TtsTimeouts::default())
+                .await;
         cast.say(fast()).await.expect("spoken");
         cast.speak(TEXT).await.expect("spoken");
         let asked = cast.stage.seen(|seen| seen.asked.clone());
@@ -83,7 +84,7 @@ async fn the_voice_the_model_and_the_speed_of_an_agent_reach_the_provider() {
 
 #[tokio::test]
 async fn what_cartesia_says_of_one_context_concerns_no_other() {
-    let cast = Cast::start(Kind::Cartesia).await;
+    let cast = FakeProviders::start(Kind::Cartesia).await;
     let error = |status: u16, code: &str| {
         Manner::Say(
             json!({ "type": "error", "title": "No", "message": "It is so.", "error_code": code, "status_code": status }),
@@ -105,7 +106,7 @@ async fn what_cartesia_says_of_one_context_concerns_no_other() {
 
 #[tokio::test]
 async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
-    let cast = Cast::start(Kind::ElevenLabs).await;
+    let cast = FakeProviders::start(Kind::ElevenLabs).await;
     cast.stage.next(vec![Manner::Deaf; 9]);
     let mut speaking = Vec::new();
     for _ in 0..9 {
@@ -120,7 +121,7 @@ async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
 
 #[tokio::test]
 async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
-    let cast = Cast::start(Kind::ElevenLabs).await;
+    let cast = FakeProviders::start(Kind::ElevenLabs).await;
     cast.stage.next([Manner::Say(
         json!({ "error": "quota_exceeded", "message": "You have no credits left.", "code": 1008 }),
     )]);
@@ -143,7 +144,7 @@ async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
 
 #[tokio::test]
 async fn deepgram_is_not_flushed_more_often_than_it_allows() {
-    let cast = Cast::start(Kind::Deepgram).await;
+    let cast = FakeProviders::start(Kind::Deepgram).await;
     for _ in 0..21 {
         cast.speak("Yes.").await.expect("spoken");
     }
@@ -152,7 +153,7 @@ async fn deepgram_is_not_flushed_more_often_than_it_allows() {
 
 #[tokio::test]
 async fn who_waits_for_a_connection_keeps_nobody_from_speaking() {
-    let cast = Cast::start(Kind::Deepgram).await;
+    let cast = FakeProviders::start(Kind::Deepgram).await;
     cast.stage.ignore_one();
     let first = request(TEXT);
     let voice = cast.voice.clone();
@@ -172,7 +173,7 @@ async fn who_waits_for_a_connection_keeps_nobody_from_speaking() {
 
 #[tokio::test]
 async fn what_is_refused_since_too_much_is_spoken_at_a_time_is_a_failure_and_disturbs_nobody() {
-    let cast = Cast::start(Kind::Cartesia).await;
+    let cast = FakeProviders::start(Kind::Cartesia).await;
     cast.stage.next([Manner::Stall(1), Manner::Stall(1)]);
     let speaking = [cast.begin("Spoken all the while.").await, cast.begin("Spoken as well.").await];
     let error = cast.fail(TEXT).await;
@@ -186,7 +187,7 @@ async fn what_is_refused_since_too_much_is_spoken_at_a_time_is_a_failure_and_dis
 
 #[tokio::test]
 async fn a_deepgram_socket_that_does_not_confirm_clear_is_given_up() {
-    let cast = Cast::with(Kind::Deepgram, json!({}), short()).await;
+    let cast = FakeProviders::with(Kind::Deepgram, json!({}), short()).await;
     cast.stage.next([Manner::Deaf]);
     cast.begin(TEXT).await.abort();
     cast.stage.until("stopping", |seen| seen.stopped == 1).await;
@@ -198,9 +199,12 @@ async fn a_deepgram_socket_that_does_not_confirm_clear_is_given_up() {
 
 #[tokio::test]
 async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
-    let cast =
-        Cast::with(Kind::OpenAi, json!({ "tts_format": "wav", "tts_sample_rate": 48_000 }), TtsTimeouts::default())
-            .await;
+    let cast = FakeProviders::with(
+        Kind::OpenAi,
+        json!({ "tts_format": "wav", "tts_sample_rate": 48_000 }),
+        TtsTimeouts::default(),
+    )
+    .await;
     Kind::OpenAi.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert_eq!(cast.stage.seen(|seen| seen.asked[0]["response_format"].clone()), "wav");
     cast.stage.next([Manner::Say(openai_tts::error("No such voice.", "voice_not_found"))]);
@@ -227,7 +231,7 @@ async fn parameters_of_the_connection_reach_the_provider_and_cannot_change_the_a
         ),
         (Kind::OpenAi, json!({ "instructions": "Be calm." }), json!({ "/instructions": "Be calm." })),
     ] {
-        let cast = Cast::with(kind, json!({ "tts_parameters": parameters }), TtsTimeouts::default()).await;
+        let cast = FakeProviders::with(kind, json!({ "tts_parameters": parameters }), TtsTimeouts::default()).await;
         cast.speak(TEXT).await.expect("spoken");
         let asked = cast.stage.seen(|seen| seen.asked[0].clone());
         for (pointer, value) in expected.as_object().expect("an object") {

@@ -23,6 +23,9 @@ pub(super) struct Fact {
     pub(super) null: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) values: Vec<Value>,
+    /// Whether later versions can add values.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) open: bool,
     /// The parts of a union, or of an object that is put together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) one_of: Vec<Value>,
@@ -129,6 +132,7 @@ impl<'a> Reader<'a> {
         let extensible = schema["x-extensible-enum"].as_array();
         let values = schema["enum"].as_array().or(extensible).into_iter().flatten();
         fact.values = values.chain(schema.get("const")).filter(|value| !value.is_null()).cloned().collect();
+        fact.open = !schema["x-extensible-enum"].is_null();
         let limits = LIMITS.iter().filter_map(|word| Some(((*word).to_owned(), schema.get(*word)?.clone())));
         let closed = schema.get("additionalProperties").filter(|more| **more == false);
         fact.limits = limits.chain(closed.map(|no| ("additionalProperties".to_owned(), no.clone()))).collect();

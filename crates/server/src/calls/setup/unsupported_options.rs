@@ -15,7 +15,7 @@ impl Setup {
     ///
     /// # Errors
     /// The database's error.
-    pub async fn not_taken(
+    pub async fn unsupported_options(
         &self,
         conn: &mut Conn,
         tenant: TenantId,
@@ -34,7 +34,7 @@ impl Setup {
             let Some((name, tts)) = self.found(conn, tenant, id, Provider::tts).await? else { continue };
             let (text, language, format) = (String::new(), agent.language.clone(), AudioFormat::default());
             let like = TtsRequest { text, voice, model, speed: 1.0, language, format };
-            sentences.extend(tts.not_taken(&like).map(|words| sentence("tts", at, &name, &words)));
+            sentences.extend(tts.unsupported_options(&like).map(|words| sentence("tts", at, &name, &words)));
         }
         Ok(sentences)
     }
@@ -58,7 +58,7 @@ impl Setup {
                 keyterms: keyterms.clone(),
                 ..SttOptions::default()
             };
-            sentences.extend(stt.not_taken(&options).iter().map(|words| sentence("stt", at, &name, words)));
+            sentences.extend(stt.unsupported_options(&options).iter().map(|words| sentence("stt", at, &name, words)));
         }
         Ok(sentences)
     }
