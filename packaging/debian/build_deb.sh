@@ -26,6 +26,9 @@ changed=$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
 maintainer="The Switchhook developers <maintainers@switchhook.invalid>"
 
 depends="ca-certificates, passwd"
+# Without readelf, a package of a binary that needs glibc would not require it.
+command -v readelf >/dev/null || die "readelf is missing: apt install binutils"
+# Empty for a static binary; readelf reads nothing from the stand-in of ci/deb.sh, which is a script.
 glibc=$({ readelf --version-info --wide "$binary" 2>/dev/null || true; } | grep -o 'GLIBC_2\.[0-9]*' | sort --version-sort | tail -n 1 || true)
 [ -z "$glibc" ] || depends="libc6 (>= ${glibc#GLIBC_}), libgcc-s1, $depends"
 

@@ -13,6 +13,7 @@ mkdir -p "$3"
 archive=$(cd "$3" && pwd)/switchhook-$target.tar.gz
 case "$target" in
     *-linux-*)
+        command -v readelf >/dev/null || { echo "archive: readelf is missing: apt install binutils" >&2 && exit 1; }
         if readelf --program-headers --dynamic --wide "$binary" 2>/dev/null | grep -E 'INTERP|NEEDED'; then
             echo "archive: $binary is linked to libraries: build it for a musl target" >&2
             exit 1
