@@ -1,4 +1,4 @@
-import { expect, settled, test } from "./look";
+import { confirm, expect, settled, test } from "./look";
 
 test("an agent is made from a template, changed, rolled back and deleted", async ({ page, service }) => {
   const name = `Reception ${Date.now()}`;
@@ -46,7 +46,7 @@ test("an agent is made from a template, changed, rolled back and deleted", async
   await expect(page.getByText("Version 3", { exact: true })).toBeVisible();
 
   await page.getByRole("button", { name: "Delete agent" }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+  await confirm(page, "Delete");
   await expect(page).toHaveURL(/\/agents$/);
   await expect(page.getByRole("link", { name })).toHaveCount(0);
 });

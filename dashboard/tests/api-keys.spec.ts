@@ -1,4 +1,4 @@
-import { expect, settled, test } from "./look";
+import { confirm, expect, settled, test } from "./look";
 
 test("a key is shown once, can be copied, and is revoked", async ({ page, service }) => {
   const name = `test ${Date.now()}`;
@@ -34,7 +34,7 @@ test("a key is shown once, can be copied, and is revoked", async ({ page, servic
   await row.getByRole("button", { name: "Revoke" }).click();
   const asking = page.getByRole("alertdialog", { name: `Revoke “${name}”?` });
   await expect(asking.getByRole("button", { name: "Cancel" })).toBeFocused();
-  await asking.getByRole("button", { name: "Revoke" }).click();
+  await confirm(page, "Revoke");
   await expect(row).toHaveCount(0);
   await page.getByRole("button", { name: /^Show revoked and expired/ }).click();
   await expect(page.getByRole("row").filter({ hasText: name })).toContainText("Revoked");

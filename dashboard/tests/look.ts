@@ -69,6 +69,16 @@ export async function settled(page: Page): Promise<void> {
   await page.evaluate(() => document.fonts.ready);
 }
 
+/**
+ * Presses the button of the dialog that asks, and waits until the service has answered and the dialog is gone. Whatever is behind an
+ * open dialog has no role: a row counts as gone before anything was sent, and a test that ends there takes the request with it.
+ */
+export async function confirm(page: Page, button: string): Promise<void> {
+  const asking = page.getByRole("alertdialog");
+  await asking.getByRole("button", { name: button }).click();
+  await expect(asking).toHaveCount(0);
+}
+
 export const SIZES = [
   { name: "phone", width: 390, height: 844 },
   { name: "tablet", width: 820, height: 1180 },

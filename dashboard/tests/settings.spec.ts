@@ -1,4 +1,4 @@
-import { expect, settled, test } from "./look";
+import { confirm, expect, settled, test } from "./look";
 
 test("an owner invites a person, changes the role, and takes the invitation back", async ({ page }) => {
   const email = `ana-${Date.now()}@example.com`;
@@ -26,7 +26,7 @@ test("an owner invites a person, changes the role, and takes the invitation back
   await page.reload();
   await expect(page.getByLabel(`Role of ${email}`)).toHaveValue("member");
   await row.getByRole("button", { name: "Remove" }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
+  await confirm(page, "Remove");
   await expect(row).toHaveCount(0);
   expect(await page.content()).not.toContain(link);
 });

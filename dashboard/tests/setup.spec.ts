@@ -1,5 +1,5 @@
 /** Connections, numbers and webhooks: what one sets up before real calls. */
-import { expect, settled, test } from "./look";
+import { confirm, expect, settled, test } from "./look";
 
 test("a carrier is connected, tested, given a number, and cannot be deleted while it has one", async ({ page }) => {
   const name = `Rehearsal ${Date.now()}`;
@@ -37,7 +37,7 @@ test("a carrier is connected, tested, given a number, and cannot be deleted whil
   await page.goto("/numbers");
   await row.getByRole("button", { name: "Edit" }).click();
   await page.getByRole("button", { name: "Remove" }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
+  await confirm(page, "Remove");
   await expect(row).toHaveCount(0);
 });
 
@@ -55,7 +55,7 @@ test("a carrier's form says where to find the credentials, and hides what is sto
   await expect(token).toHaveAttribute("placeholder", /3f2a/);
   await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
   await page.getByRole("button", { name: "Delete connection" }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+  await confirm(page, "Delete");
   await expect(page).toHaveURL(/\/connections$/);
 });
 
@@ -94,10 +94,10 @@ test("an endpoint is added, tested, its attempts read, its delivery repeated, it
   await page.getByRole("button", { name: "Clear filters" }).click();
 
   await page.getByRole("button", { name: "Rotate secret" }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Rotate secret" }).click();
+  await confirm(page, "Rotate secret");
   await expect(page.getByTestId("new-secret")).toHaveText(/^whsec_/);
   await page.getByRole("button", { name: "I have copied it" }).click();
   await page.getByRole("button", { name: "Delete endpoint" }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+  await confirm(page, "Delete");
   await expect(page).toHaveURL(/\/webhooks$/);
 });
