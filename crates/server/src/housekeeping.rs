@@ -24,7 +24,7 @@ const LOOK_BACK: Duration = Duration::from_secs(120);
 const DISK: u32 = 24 * 60 * 2;
 /// Calls deleted per transaction; each has about twenty rows.
 const CALLS: usize = 8;
-/// The pause after a transaction of a long job, in multiples of its duration.
+/// [`Housekeeping::pause_factor`] beside requests.
 const PAUSE_FACTOR: u32 = 9;
 /// Segments per transaction when there are many, so that each index page is written once rather than once per
 /// segment.
@@ -42,6 +42,8 @@ pub struct Housekeeping {
     deliveries_kept: Duration,
     /// Retention of the inputs of conversations.
     inputs_kept: Duration,
+    /// The pause after a transaction of a long job, in multiples of its duration.
+    pause_factor: u32,
 }
 
 impl Housekeeping {
@@ -55,7 +57,14 @@ impl Housekeeping {
             calls_kept: config.retention_days.map(|days| DAY * days),
             deliveries_kept: DAY * config.delivery_retention_days,
             inputs_kept: DAY * config.replay_days,
+            pause_factor: PAUSE_FACTOR,
         }
+    }
+
+    /// Works without pauses, for tests in which nobody else waits for the database.
+    #[cfg(test)]
+    pub(crate) fn without_pauses(self) -> Self {
+        Self { pause_factor: 0, ..self }
     }
 
     /// Runs a round every half minute until `stop`.
@@ -110,7 +119,7 @@ impl Housekeeping {
             if deleted == 0 {
                 break;
             }
-            pause(started).await;
+            self.pause(started).await;
         }
         let before = now - self.deliveries_kept;
         let mut after = Uuid::nil();
@@ -120,7 +129,7 @@ impl Housekeeping {
             let Some(last) = deliveries::prune_for_housekeeping(&mut tx, after, before).await? else { return Ok(()) };
             tx.commit().await?;
             after = last;
-            pause(started).await;
+            self.pause(started).await;
         }
     }
 
@@ -161,7 +170,7 @@ impl Housekeeping {
             retention::delete_calls_for_housekeeping(&mut tx, tenant, segment, batch).await?;
             tx.commit().await?;
             self.recordings.remove(tenant, batch).await;
-            pause(started).await;
+            self.pause(started).await;
         }
         Ok(())
     }
@@ -181,10 +190,14 @@ impl Housekeeping {
                     tenants::lock(&mut tx, tenant).await?;
                     after = pruning::prune_for_housekeeping(&mut tx, tenant, agent, version).await?;
                     tx.commit().await?;
-                    pause(started).await;
+                    self.pause(started).await;
                 }
             }
         }
+    }
+
+    async fn pause(&self, started: Instant) {
+        tokio::time::sleep(started.elapsed() * self.pause_factor).await;
     }
 
     /// Returns the space of deleted rows to the file system, if the database does not do so itself.
@@ -197,7 +210,7 @@ impl Housekeeping {
             if !more {
                 return Ok(());
             }
-            pause(started).await;
+            self.pause(started).await;
         }
     }
 }
@@ -245,10 +258,6 @@ pub async fn index_all(store: &Store, mut progress: impl FnMut(usize, usize)) ->
         store.settle_after_index().await?;
     }
     Ok(())
-}
-
-async fn pause(started: Instant) {
-    tokio::time::sleep(started.elapsed() * PAUSE_FACTOR).await;
 }
 
 fn warn(what: &str, result: Result<(), sqlx::Error>) {

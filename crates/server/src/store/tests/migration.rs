@@ -171,7 +171,7 @@ async fn versions_of_an_earlier_database_are_counted_and_pruned() {
         };
         assert_eq!(bytes().await, 2 * 150, "{}", test.engine);
         let config = Config::for_tests(test.folder.path());
-        let housekeeping = Housekeeping::new(test.store.clone(), Clock::system(), &config);
+        let housekeeping = Housekeeping::new(test.store.clone(), Clock::system(), &config).without_pauses();
         housekeeping.prune_versions().await.expect("pruned");
         assert_eq!(count(&test, "agent_versions").await, 100, "{}", test.engine);
         assert_eq!(bytes().await, 2 * 100, "{}", test.engine);

@@ -20,7 +20,7 @@ use crate::store::{Dialect, deactivation, invitations, on, sessions, webhooks};
 fn housekeeping(test: &TestStore) -> Housekeeping {
     let config =
         Config { retention_days: Some(10), delivery_retention_days: 5, ..Config::for_tests(test.folder.path()) };
-    Housekeeping::new(test.store.clone(), Clock::system(), &config)
+    Housekeeping::new(test.store.clone(), Clock::system(), &config).without_pauses()
 }
 
 /// Leaves the delivery of one ended call under way.

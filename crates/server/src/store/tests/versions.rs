@@ -168,8 +168,8 @@ async fn a_call_gets_the_configuration_of_its_version() {
 async fn versions_of_a_deleted_agent_go_but_those_of_calls() {
     for test in stores().await {
         let (engine, tenant) = (test.engine, tenant(&test.store, OwnLimits::default()).await);
-        let housekeeping =
-            Housekeeping::new(test.store.clone(), Clock::system(), &Config::for_tests(test.folder.path()));
+        let config = Config::for_tests(test.folder.path());
+        let housekeeping = Housekeeping::new(test.store.clone(), Clock::system(), &config).without_pauses();
         let row = agent(&test, tenant, 40).await;
         let kept = call(&test, tenant, row.agent(), 7).await;
         housekeeping.prune_versions().await.expect("pruned");

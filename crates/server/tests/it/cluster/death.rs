@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use switchhook::store::{Store, tenants};
 
-use super::{Cluster, count, patient, place, shown, tell, until, witness};
+use super::{Cluster, TIMEOUT, count, patient, place, shown, tell, until, witness};
 
 /// The time from the death of a node to the end of every call that it owned.
 const TAKEN_OVER: Duration = Duration::from_secs(30);
@@ -19,7 +19,7 @@ async fn a_node_is_killed_with_fifty_live_calls_and_all_are_over_within_thirty_s
     let agent = doomed.client.scripted_agent(patient()).await;
     let (witness, webhook) = witness(&doomed.client).await;
     let placed = place(&doomed.client, &agent.id, "+12025550109", 50).await;
-    until("all are live", TAKEN_OVER, async || count(&doomed.client, "in_progress").await == 50).await;
+    until("all are live", TIMEOUT, async || count(&doomed.client, "in_progress").await == 50).await;
     let others = [cluster.start(), cluster.start()];
     assert_eq!(doomed.live_calls().await, 50);
 
@@ -40,7 +40,7 @@ async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_
     let agent = stopped.client.scripted_agent(patient()).await;
     let (witness, webhook) = witness(&stopped.client).await;
     let mut placed = place(&stopped.client, &agent.id, "+12025550109", 8).await;
-    until("they talk", TAKEN_OVER, async || count(&stopped.client, "in_progress").await == 8).await;
+    until("they talk", TIMEOUT, async || count(&stopped.client, "in_progress").await == 8).await;
     // These lines are silent, so the node learns only from the lease that it lost them.
     let quiet = place(&stopped.client, &agent.id, "+12025550105", 4).await;
     for one in &quiet {

