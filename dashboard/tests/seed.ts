@@ -49,9 +49,7 @@ export async function seedBasics(service: Service): Promise<Seed> {
   const [agent, connection] = [await first("/v1/agents"), await first("/v1/connections")];
   const endpoint = { url: "https://hooks.invalid/calls", events: ["call.failed"] };
   const webhook = await service.post<{ id: string }>("/v1/webhooks", endpoint);
-  // The speech models are read from the disk when they are first used, which no caller should wait for.
-  const voices = await service.get<{ data: { voice: string }[] }>("/v1/connections/local/voices");
-  await service.postForBytes(`/v1/connections/local/voices/${voices.data[0]?.voice}/sample`, {});
+  await service.warmVoice();
   const call = async (to: string) => (await service.post<{ id: string }>("/v1/calls", { agent_id: agent, to })).id;
   // The calls go on while the first tests run; a test that looks at the conversation waits for its end.
   const conversation = await call("+12025550100");

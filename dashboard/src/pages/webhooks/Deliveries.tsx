@@ -26,13 +26,9 @@ const POLL_MS = 2_000;
 export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; mayRedeliver: boolean }) {
   const [search, setSearch] = useSearchParams();
   const [state, event, open] = [search.get("state"), search.get("event"), search.get("delivery")];
-  const withValue = (name: string, value: string | null) => {
-    const next = new URLSearchParams(search);
-    if (value) next.set(name, value);
-    else next.delete(name);
-    return next;
-  };
-  const set = (name: string, value: string | null) => setSearch(withValue(name, value), { replace: true });
+  // The address changes before it is rendered: a filter chosen in between must not open a closed delivery again.
+  const set = (name: string, value: string | null) =>
+    setSearch(withValue(window.location.search, name, value), { replace: true });
 
   const deliveries = useInfiniteQuery({
     queryKey: ["webhooks", webhookId, "deliveries", state, event],
@@ -99,7 +95,7 @@ export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; may
         </EmptyState>
       ) : (
         <>
-          <DeliveryTable deliveries={list} addressOf={(id) => `?${withValue("delivery", id)}`} />
+          <DeliveryTable deliveries={list} addressOf={(id) => `?${withValue(search, "delivery", id)}`} />
           {deliveries.hasNextPage && (
             <div className={styles.more}>
               <Button size="small" busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
@@ -119,6 +115,13 @@ export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; may
       )}
     </Card>
   );
+}
+
+function withValue(search: string | URLSearchParams, name: string, value: string | null): URLSearchParams {
+  const next = new URLSearchParams(search);
+  if (value) next.set(name, value);
+  else next.delete(name);
+  return next;
 }
 
 type FilterProps = {
