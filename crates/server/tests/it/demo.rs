@@ -30,14 +30,20 @@ async fn the_demo_holds_a_spoken_conversation_and_can_be_listened_to() {
     listen(&std::fs::read(printed["recording"].as_str().expect("a path")).expect("a recording"));
 }
 
+/// Silence that ends a turn, as the other side speaks in it. On a busy machine the sentences of one turn may be most of a second apart.
+const TURN_GAP_MS: u64 = 1_500;
+
 /// Checks that both voices are on their own channels, not clipped, and not cut off in the middle of a sentence.
 fn listen(recording: &[u8]) {
     use switchhook_media::format::AudioFormat;
     use switchhook_media::{level, wav};
     let audio = wav::read(recording).expect("a WAV file");
     assert_eq!((audio.sample_rate, audio.channels.len()), (8_000, 2));
-    let spans: Vec<Vec<level::Span>> =
-        audio.channels.iter().map(|channel| level::voiced_spans(AudioFormat::Narrowband, channel, 600)).collect();
+    let spans: Vec<Vec<level::Span>> = audio
+        .channels
+        .iter()
+        .map(|channel| level::voiced_spans(AudioFormat::Narrowband, channel, TURN_GAP_MS))
+        .collect();
     assert_eq!(spans[0].len(), 5, "the caller says five things: {:?}", spans[0]);
     assert_eq!(spans[1].len(), 6, "the agent greets, asks, reads back and says goodbye: {:?}", spans[1]);
     for channel in &audio.channels {
