@@ -58,7 +58,7 @@ BEYOND_A_SCHEMA = [
 OF_TOOLS = re.compile(
     r"^(applies only to tools of type |must be 1 to 64 letters|must be an http or https address|must have 1 to 20 entries"
     r"|must be an HTTP header |is not allowed: the server describes its tools|must not have a variable in its host"
-    r"|does not begin with settings.base_url)"
+    r"|does not begin with settings.base_url|must not contain blanks, line breaks, control characters or backslashes)"
 )
 # Which ones there must be depends on the provider, and so does whether they are headers.
 CREDENTIALS = re.compile(

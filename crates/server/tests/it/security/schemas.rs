@@ -56,7 +56,7 @@ async fn a_schema_that_stands_for_more_than_it_says_is_refused_where_it_is_saved
             assert!(text(&first["message"]).contains(words), "{words}: {error}");
         }
     }
-    let fine = json!({ "name": "Ava", "instructions": "Book.", "tools": [tool(&doubling(8))] });
+    let fine = json!({ "name": "Ava", "instructions": "Book.", "tools": [tool(&doubling(5))] });
     let agent = client.create("/v1/agents", fine).await;
     let path = format!("/v1/agents/{}", text(&agent["id"]));
     let (status, error) = client.patch(&path, json!({ "analysis": { "schema": doubling(18) } })).await;
