@@ -88,6 +88,7 @@ test("an endpoint is added, tested, its attempts read, its delivery repeated, it
   await expect(detail.getByRole("status").last()).not.toBeEmpty();
   await page.keyboard.press("Escape");
   await expect(page).not.toHaveURL(/delivery=/);
+  await expect(detail).toHaveCount(0);
 
   await page.getByLabel("State").selectOption("Delivered");
   await expect(page.getByText("Nothing matches these filters.")).toBeVisible();
