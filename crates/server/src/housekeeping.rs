@@ -61,7 +61,7 @@ impl Housekeeping {
         }
     }
 
-    /// Works without pauses, for tests in which nobody else waits for the database.
+    /// Works without pauses, for tests in which no request waits for the database.
     #[cfg(test)]
     pub(crate) fn without_pauses(self) -> Self {
         Self { pause_factor: 0, ..self }
