@@ -5,7 +5,6 @@ import { createServer, request, type IncomingMessage, type Server } from "node:h
 import { connect, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, settled, test } from "./look";
-import { Service } from "./service";
 import { signIn } from "./sign-in";
 
 const PATH = "/voice";
@@ -95,7 +94,6 @@ test("pages, requests, streams and links stay below the path", async ({ page }) 
   await settled(page);
   await expect(page).toHaveURL(`${root}/`);
 
-  await new Service(page.request, root).warmVoice();
   await page.getByRole("button", { name: "Place call" }).first().click();
   await page.getByLabel("To", { exact: true }).fill("+12025550100");
   await page.getByRole("dialog").getByRole("button", { name: "Place call" }).click();

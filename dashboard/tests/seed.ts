@@ -49,7 +49,6 @@ export async function seedBasics(service: Service): Promise<Seed> {
   const [agent, connection] = [await first("/v1/agents"), await first("/v1/connections")];
   const endpoint = { url: "https://hooks.invalid/calls", events: ["call.failed"] };
   const webhook = await service.post<{ id: string }>("/v1/webhooks", endpoint);
-  await service.warmVoice();
   const call = async (to: string) => (await service.post<{ id: string }>("/v1/calls", { agent_id: agent, to })).id;
   // The calls go on while the first tests run; a test that looks at the conversation waits for its end.
   const conversation = await call("+12025550100");

@@ -8,19 +8,16 @@ export const BASE = process.env.SWITCHHOOK_URL ?? "http://127.0.0.1:8080";
 export const ENDED_MS = 240_000;
 
 export class Service {
-  constructor(
-    private readonly request: APIRequestContext,
-    private readonly base = BASE,
-  ) {}
+  constructor(private readonly request: APIRequestContext) {}
 
   async get<T>(path: string): Promise<T> {
-    const answer = await this.request.get(this.base + path);
+    const answer = await this.request.get(path);
     if (!answer.ok()) throw new Error(`GET ${path}: ${answer.status()} ${await answer.text()}`);
     return (await answer.json()) as T;
   }
 
   async bytes(path: string): Promise<Buffer> {
-    return (await this.request.get(this.base + path)).body();
+    return (await this.request.get(path)).body();
   }
 
   async post<T>(path: string, data: unknown): Promise<T> {
@@ -41,17 +38,11 @@ export class Service {
 
   /** Unsafe methods need the page's own origin. Text is sent as it is. */
   private async send(method: string, path: string, data: unknown): Promise<Buffer> {
-    const headers: Record<string, string> = { origin: new URL(this.base).origin };
+    const headers: Record<string, string> = { origin: BASE };
     if (typeof data === "string") headers["content-type"] = "application/json";
-    const answer = await this.request.fetch(this.base + path, { method, data, headers });
+    const answer = await this.request.fetch(path, { method, data, headers });
     if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
     return answer.body();
-  }
-
-  /** Has the local voice speak: its model is read from the disk when it is first used, which no caller should wait for. */
-  async warmVoice(): Promise<void> {
-    const { data } = await this.get<{ data: { voice: string }[] }>("/v1/connections/local/voices");
-    await this.postForBytes(`/v1/connections/local/voices/${data[0]?.voice}/sample`, {});
   }
 
   /** Waits until something was said. */

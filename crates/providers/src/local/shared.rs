@@ -14,7 +14,7 @@ use crate::{ProviderError, is_english};
 /// The name in errors.
 const PROVIDER: &str = "local speech";
 
-/// Local speech, created once per process. A model is loaded when it is first needed: about 0.2 s and 160 MB each.
+/// Local speech, created once per process. A model is loaded for the first call that needs it: about 0.2 s and 160 MB each.
 pub struct LocalSpeech {
     models: ModelStore,
     moonshine: OnceCell<Arc<Moonshine>>,
@@ -40,12 +40,32 @@ impl LocalSpeech {
     ///
     /// # Errors
     /// Fails if a model is not installed or cannot be read.
-    pub async fn load_all(&self, loaded: impl Fn(u64)) -> Result<(), ProviderError> {
-        self.moonshine().await?;
+    pub async fn load_all(self: &Arc<Self>, loaded: impl Fn(u64)) -> Result<(), ProviderError> {
+        self.load_stt().await?;
         loaded(1);
-        self.hibari().await?;
+        self.load_tts().await?;
         loaded(2);
         Ok(())
+    }
+
+    /// Loads the STT model if it is not loaded yet. Who no longer waits does not stop it.
+    ///
+    /// # Errors
+    /// As [`LocalSpeech::load_all`].
+    pub async fn load_stt(self: &Arc<Self>) -> Result<(), ProviderError> {
+        let speech = Arc::clone(self);
+        let loading = tokio::spawn(async move { speech.moonshine().await.map(drop) });
+        loading.await.unwrap_or_else(|_| Err(not_loaded(MOONSHINE)))
+    }
+
+    /// Loads the TTS model if it is not loaded yet. Who no longer waits does not stop it.
+    ///
+    /// # Errors
+    /// As [`LocalSpeech::load_all`].
+    pub async fn load_tts(self: &Arc<Self>) -> Result<(), ProviderError> {
+        let speech = Arc::clone(self);
+        let loading = tokio::spawn(async move { speech.hibari().await.map(drop) });
+        loading.await.unwrap_or_else(|_| Err(not_loaded(HIBARI)))
     }
 
     /// Returns the STT model.
@@ -72,9 +92,14 @@ impl LocalSpeech {
             tracing::info!(model = id, elapsed_ms = started.elapsed().as_millis(), "speech model loaded");
             Ok(Arc::new(model))
         });
-        let loaded = loaded.await.unwrap_or_else(|_| Err(format!("the model {id} could not be loaded")));
+        let loaded = loaded.await.map_err(|_| not_loaded(id))?;
         loaded.map_err(|words| ProviderError::Config { provider: PROVIDER, words })
     }
+}
+
+/// Says that reading a model panicked.
+fn not_loaded(id: &str) -> ProviderError {
+    ProviderError::Config { provider: PROVIDER, words: format!("the model {id} could not be loaded") }
 }
 
 /// Checks the language: both models support English only.

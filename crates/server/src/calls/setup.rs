@@ -181,6 +181,7 @@ impl Setup {
         drop(conn);
         let agent = for_call(agent, row);
         let schemas = schemas::compile(&agent).await?;
+        self.load_local_speech(&agent).await;
         let mut conn = store.read().await?;
         let pipeline = self.pipeline(&mut conn, tenant, &agent, &schemas.parameters, row).await?;
         let realtime = self.realtime(&mut conn, tenant, &agent).await?;
@@ -199,6 +200,28 @@ impl Setup {
             },
             outcome: schemas.outcome,
         })
+    }
+
+    /// Loads the local speech models that the agent uses, once per process: read during the call, they would count against the provider's
+    /// deadline. A model that cannot be loaded is reported when it is used.
+    async fn load_local_speech(&self, agent: &AgentConfig) {
+        if agent.realtime.is_some() {
+            return; // Its TTS only speaks where the model cannot.
+        }
+        let hears = agent.stt.as_ref().is_none_or(|stt| stt.connection_id.is_none());
+        let speaks = agent.tts.as_ref().is_none_or(|tts| tts.connection_id.is_none());
+        let speech = self.providers.local_speech();
+        let stt = async {
+            if hears {
+                let _ = speech.load_stt().await;
+            }
+        };
+        let tts = async {
+            if speaks {
+                let _ = speech.load_tts().await;
+            }
+        };
+        tokio::join!(stt, tts);
     }
 
     /// Returns the carrier of the call in `row`. That suffices to end a leg, even if the conversation cannot be set up.
