@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight, Download, PhoneOff } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useLocation, useParams, useSearchParams } from "react-router";
+import { useLocation, useParams } from "react-router";
 import { callQuery, isLive, transcriptQuery } from "../../api/calls";
 import { asApiError } from "../../api/errors";
 import { agentsQuery, type Call } from "../../api/queries";
@@ -15,6 +15,7 @@ import { RelativeTime } from "../../components/RelativeTime";
 import { Skeleton } from "../../components/Skeleton";
 import { phone, shortId } from "../../lib/format";
 import { useKeys } from "../../lib/keyboard";
+import { useParameters } from "../../lib/use-parameters";
 import { endWords } from "../../lib/words";
 import { CallSummary } from "./CallSummary";
 import styles from "./CallPage.module.css";
@@ -60,8 +61,8 @@ export function Component() {
 }
 
 function CallView({ call, neighbours }: { call: Call; neighbours: Neighbours }) {
-  const [search, setSearch] = useSearchParams();
   const { state } = useLocation();
+  const [search, setParameters] = useParameters({ replace: true, preventScrollReset: true, state });
   const agents = useQuery(agentsQuery);
   const live = isLive(call);
   const transcript = useQuery(transcriptQuery(call.id));
@@ -75,17 +76,13 @@ function CallView({ call, neighbours }: { call: Call; neighbours: Neighbours }) 
 
   const go = (seconds: number) => {
     playback?.seek(seconds);
-    const next = new URLSearchParams(window.location.search);
-    next.set("t", seconds.toFixed(1));
-    setSearch(next, { replace: true, preventScrollReset: true, state });
+    setParameters({ t: seconds.toFixed(1) });
   };
   const openTurn = (turn: number | null, at?: number) => {
-    const next = new URLSearchParams(window.location.search);
-    if (turn === null) next.delete("turn");
-    else next.set("turn", String(turn + 1));
-    if (at !== undefined) next.set("t", at.toFixed(1));
-    if (at !== undefined) playback?.seek(at);
-    setSearch(next, { replace: true, preventScrollReset: true, state });
+    const shown = { turn: turn === null ? null : String(turn + 1) };
+    if (at === undefined) return setParameters(shown);
+    playback?.seek(at);
+    setParameters({ ...shown, t: at.toFixed(1) });
   };
   useKeys({
     " ": (event) => {

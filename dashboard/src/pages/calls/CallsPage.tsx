@@ -1,7 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { PhoneCall } from "lucide-react";
 import { useMemo } from "react";
-import { useSearchParams } from "react-router";
 import { callListQuery } from "../../api/calls";
 import { agentsQuery, tenantQuery } from "../../api/queries";
 import { Button } from "../../components/Button";
@@ -10,10 +9,11 @@ import { EmptyState } from "../../components/EmptyState";
 import { ErrorNotice } from "../../components/ErrorNotice";
 import { PageHeader } from "../../components/PageHeader";
 import { SkeletonRows } from "../../components/Skeleton";
+import { useParameters } from "../../lib/use-parameters";
 import { CallRows } from "./CallRows";
 import styles from "./CallsPage.module.css";
 import { FilterBar } from "./FilterBar";
-import { activeFilters, filterOf, tabOf, withFilter, withoutFilters, type Tab } from "./filter";
+import { activeFilters, filterOf, NO_FILTERS, tabOf, type Tab } from "./filter";
 import { PlaceCallButton } from "./PlaceCall";
 
 const TABS: [Tab, string][] = [
@@ -23,14 +23,14 @@ const TABS: [Tab, string][] = [
 ];
 
 export function Component() {
-  const [search, setSearch] = useSearchParams();
+  const [search, setParameters] = useParameters();
   const tenant = useQuery(tenantQuery);
   const agents = useQuery(agentsQuery);
   const calls = useInfiniteQuery(callListQuery(filterOf(search)));
   const tab = tabOf(search);
   const live = tenant.data?.concurrent_calls.in_use;
   const rows = useMemo(() => calls.data?.pages.flatMap((page) => page.data), [calls.data]);
-  const choose = (next: Tab) => setSearch(withFilter(search, "show", next === "all" ? null : next));
+  const choose = (next: Tab) => setParameters({ show: next === "all" ? null : next });
   return (
     <>
       <PageHeader title="Calls" actions={<PlaceCallButton variant="primary" />} />
@@ -50,7 +50,7 @@ export function Component() {
             </button>
           ))}
         </div>
-        <FilterBar search={search} onChange={setSearch} agents={agents.data} />
+        <FilterBar search={search} onChange={setParameters} agents={agents.data} />
       </div>
       <Card flush>
         {calls.error && !rows ? (
@@ -61,7 +61,7 @@ export function Component() {
           <NoCalls
             tab={tab}
             filtered={activeFilters(search).length > 0}
-            onClear={() => setSearch(withFilter(withoutFilters(search), "show", null))}
+            onClear={() => setParameters({ ...NO_FILTERS, show: null })}
           />
         ) : (
           <CallRows

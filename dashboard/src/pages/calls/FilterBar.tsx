@@ -6,9 +6,10 @@ import { Button } from "../../components/Button";
 import { SelectField, TextField } from "../../components/Field";
 import { phone } from "../../lib/format";
 import { useKeys } from "../../lib/keyboard";
+import type { Parameters } from "../../lib/use-parameters";
 import { END_REASONS, ERROR_CODES, plain } from "../../lib/words";
 import styles from "./CallsPage.module.css";
-import { activeFilters, withFilter, withoutFilters, type FilterName } from "./filter";
+import { activeFilters, NO_FILTERS, type FilterName } from "./filter";
 
 const NAMES: Record<FilterName, string> = {
   agent_id: "Agent",
@@ -24,7 +25,7 @@ const NAMES: Record<FilterName, string> = {
 
 type FilterBarProps = {
   search: URLSearchParams;
-  onChange: (search: URLSearchParams) => void;
+  onChange: (changes: Parameters) => void;
   agents: Agent[] | undefined;
 };
 
@@ -86,14 +87,14 @@ export function FilterBar({ search, onChange, agents }: FilterBarProps) {
           <button
             type="button"
             aria-label={`Remove filter ${NAMES[name]}`}
-            onClick={() => onChange(withFilter(search, name, null))}
+            onClick={() => onChange({ [name]: null })}
           >
             <X />
           </button>
         </span>
       ))}
       {active.length > 1 && (
-        <Button variant="ghost" onClick={() => onChange(withoutFilters(search))}>
+        <Button variant="ghost" onClick={() => onChange(NO_FILTERS)}>
           Clear filters
         </Button>
       )}
@@ -120,14 +121,14 @@ function words(
 
 function Fields(props: {
   search: URLSearchParams;
-  onChange: (search: URLSearchParams) => void;
+  onChange: (changes: Parameters) => void;
   agents: Agent[];
   numbers: PhoneNumber[];
 }) {
   const { search, onChange } = props;
   const value = (name: FilterName) => search.get(name) ?? "";
   const set = (name: FilterName) => (event: { target: { value: string } }) =>
-    onChange(withFilter(search, name, event.target.value || null));
+    onChange({ [name]: event.target.value });
   const select = (name: FilterName, options: [string, string][]) => (
     <SelectField label={NAMES[name]} value={value(name)} onChange={set(name)}>
       <option value="">Any</option>
@@ -187,15 +188,15 @@ const NUMBER = /^(\+[1-9]\d{6,14}|sips?:\S+)$/;
 function NumberFilter(props: {
   name: "to" | "from";
   search: URLSearchParams;
-  onChange: (search: URLSearchParams) => void;
+  onChange: (changes: Parameters) => void;
 }) {
   const { name, search, onChange } = props;
   const [text, setText] = useState(search.get(name) ?? "");
   const change = (typed: string) => {
     setText(typed);
     const bare = typed.startsWith("sip") ? typed.trim() : typed.replace(/[\s().-]/g, "");
-    if (bare === "") onChange(withFilter(search, name, null));
-    else if (NUMBER.test(bare)) onChange(withFilter(search, name, bare));
+    if (bare === "") onChange({ [name]: null });
+    else if (NUMBER.test(bare)) onChange({ [name]: bare });
   };
   return (
     <TextField

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { activeFilters, filterOf, tabOf, withFilter, withoutFilters } from "./filter";
+import { activeFilters, filterOf, tabOf } from "./filter";
 
 test("the address is the filter", () => {
   const search = new URLSearchParams("show=failed&agent_id=a1&to=%2B12025550100&other=1");
@@ -27,12 +27,4 @@ test("days are whole days here", () => {
   expect(filter.created_after).toBe(new Date(2026, 10, 21).toISOString());
   expect(filter.created_before).toBe(new Date(2026, 10, 22).toISOString());
   expect(filterOf(new URLSearchParams("created_after=soon")).created_after).toBeUndefined();
-});
-
-test("filters are set, replaced and cleared, and the tab stays", () => {
-  let search = withFilter(new URLSearchParams("show=live"), "agent_id", "a1");
-  search = withFilter(search, "agent_id", "a2");
-  expect(search.toString()).toBe("show=live&agent_id=a2");
-  expect(withFilter(search, "agent_id", null).toString()).toBe("show=live");
-  expect(withoutFilters(search).toString()).toBe("show=live");
 });

@@ -1,5 +1,6 @@
 /** The list's filter as it stands in the address, and as the API takes it. Pure. */
 import { LIVE, type CallFilter } from "../../api/calls";
+import type { Parameters } from "../../lib/use-parameters";
 
 /** What can be filtered by, beside the status; each is a search parameter of its name. */
 export const FILTERS = [
@@ -44,23 +45,8 @@ function dayStart(date: string, later: number): string | undefined {
   return new Date(year, month - 1, day + later).toISOString();
 }
 
-/** The address with `name` set, or without it. */
-export function withFilter(
-  search: URLSearchParams,
-  name: FilterName | "show",
-  value: string | null,
-): URLSearchParams {
-  const next = new URLSearchParams(search);
-  if (value) next.set(name, value);
-  else next.delete(name);
-  return next;
-}
-
-export function withoutFilters(search: URLSearchParams): URLSearchParams {
-  const next = new URLSearchParams(search);
-  for (const name of FILTERS) next.delete(name);
-  return next;
-}
+/** The changes to the address that remove all filters. */
+export const NO_FILTERS: Parameters = Object.fromEntries(FILTERS.map((name) => [name, null]));
 
 export function activeFilters(search: URLSearchParams): [FilterName, string][] {
   return FILTERS.flatMap((name) => {

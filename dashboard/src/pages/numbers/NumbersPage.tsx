@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Hash, Plus } from "lucide-react";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { agentsQuery, connectionsQuery, numbersQuery, type PhoneNumber } from "../../api/queries";
 import { Badge } from "../../components/Badge";
 import { Button, ButtonLink } from "../../components/Button";
@@ -15,23 +15,19 @@ import { SkeletonRows } from "../../components/Skeleton";
 import { Table, Td, Th } from "../../components/Table";
 import { phone } from "../../lib/format";
 import { useMayChange } from "../../lib/may-change";
+import { useParameters } from "../../lib/use-parameters";
 import { NumberDialog } from "./NumberDialog";
 
 export function Component() {
   const numbers = useQuery(numbersQuery);
   const connections = useQuery(connectionsQuery);
   const mayChange = useMayChange();
-  const [search, setSearch] = useSearchParams();
+  const [search, setParameters] = useParameters({ replace: true });
   const [warnings, setWarnings] = useState<string[]>([]);
 
   // The open dialog is in the address, so that other pages can lead to it.
   const chosen = search.get("number");
-  const open = (id: string | null) => {
-    const next = new URLSearchParams(search);
-    if (id) next.set("number", id);
-    else next.delete("number");
-    setSearch(next, { replace: true });
-  };
+  const open = (id: string | null) => setParameters({ number: id });
   const hasCarrier = connections.data?.some((connection) => connection.kinds.includes("carrier")) ?? true;
   const add = mayChange && (
     <Button variant="primary" icon={<Plus />} onClick={() => open("new")}>

@@ -1,7 +1,7 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Inbox } from "lucide-react";
 import type { ReactNode } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { client, take } from "../../api/client";
 import type { Delivery } from "../../api/queries";
 import { Button } from "../../components/Button";
@@ -13,6 +13,7 @@ import rows from "../../components/rows.module.css";
 import { SkeletonRows } from "../../components/Skeleton";
 import { Row, Table, Td, Th } from "../../components/Table";
 import { plural } from "../../lib/format";
+import { useParameters, withParameters } from "../../lib/use-parameters";
 import { DELIVERY_STATES, DeliveryBadge } from "./DeliveryBadge";
 import { DeliveryDialog } from "./DeliveryDialog";
 import { EVENTS } from "./events";
@@ -24,11 +25,8 @@ const POLL_MS = 2_000;
 
 /** The deliveries of one endpoint; filters and the open delivery are in the address. */
 export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; mayRedeliver: boolean }) {
-  const [search, setSearch] = useSearchParams();
+  const [search, setParameters] = useParameters({ replace: true });
   const [state, event, open] = [search.get("state"), search.get("event"), search.get("delivery")];
-  // The address changes before it is rendered: a filter chosen in between must not open a closed delivery again.
-  const set = (name: string, value: string | null) =>
-    setSearch(withValue(window.location.search, name, value), { replace: true });
 
   const deliveries = useInfiniteQuery({
     queryKey: ["webhooks", webhookId, "deliveries", state, event],
@@ -63,14 +61,14 @@ export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; may
       title="Deliveries"
       action={
         <>
-          <Filter label="State" value={state} onChange={(value) => set("state", value)}>
+          <Filter label="State" value={state} onChange={(value) => setParameters({ state: value })}>
             {Object.entries(DELIVERY_STATES).map(([value, { word }]) => (
               <option key={value} value={value}>
                 {word}
               </option>
             ))}
           </Filter>
-          <Filter label="Event" value={event} onChange={(value) => set("event", value)}>
+          <Filter label="Event" value={event} onChange={(value) => setParameters({ event: value })}>
             {[...EVENTS.map(({ kind }) => kind), "webhook.test"].map((kind) => (
               <option key={kind}>{kind}</option>
             ))}
@@ -87,7 +85,7 @@ export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; may
           icon={<Inbox />}
           action={
             (state || event) && (
-              <Button onClick={() => setSearch(new URLSearchParams(), { replace: true })}>Clear filters</Button>
+              <Button onClick={() => setParameters({ state: null, event: null })}>Clear filters</Button>
             )
           }
         >
@@ -95,7 +93,7 @@ export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; may
         </EmptyState>
       ) : (
         <>
-          <DeliveryTable deliveries={list} addressOf={(id) => `?${withValue(search, "delivery", id)}`} />
+          <DeliveryTable deliveries={list} addressOf={(id) => `?${withParameters(search.toString(), { delivery: id })}`} />
           {deliveries.hasNextPage && (
             <div className={styles.more}>
               <Button size="small" busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
@@ -110,18 +108,11 @@ export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; may
           webhookId={webhookId}
           deliveryId={open}
           mayRedeliver={mayRedeliver}
-          onClose={() => set("delivery", null)}
+          onClose={() => setParameters({ delivery: null })}
         />
       )}
     </Card>
   );
-}
-
-function withValue(search: string | URLSearchParams, name: string, value: string | null): URLSearchParams {
-  const next = new URLSearchParams(search);
-  if (value) next.set(name, value);
-  else next.delete(name);
-  return next;
 }
 
 type FilterProps = {

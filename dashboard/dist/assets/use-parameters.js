@@ -1,0 +1,1 @@
+import{v as e}from"./Button.js";function t(t){let[r,i]=e();return[r,e=>i(n(window.location.search,e),t)]}function n(e,t){let n=new URLSearchParams(e);for(let[e,r]of Object.entries(t))r?n.set(e,r):n.delete(e);return n}export{n,t};
