@@ -14,6 +14,8 @@ mod unions;
 mod values;
 mod version_3_0;
 
+use std::sync::LazyLock;
+
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -120,12 +122,12 @@ fn add_errors(document: &mut OpenApi) {
 /// Path of the document.
 pub(super) const DOCUMENT: &str = "/openapi.json";
 
+/// The document's bytes, written when they are first asked for: few starts of a service ever need them.
+static BYTES: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(openapi().to_string()));
+
 pub(super) fn routes() -> Router<HttpState> {
-    // Shared bytes, because handlers are cloned per connection.
-    let document = Bytes::from(openapi().to_string());
-    let json = [(CONTENT_TYPE, "application/json")];
     Router::new()
-        .route(DOCUMENT, get(async move || (json, document.clone())))
+        .route(DOCUMENT, get(async || ([(CONTENT_TYPE, "application/json")], BYTES.clone())))
         .route("/docs", get(page))
         .route("/docs/docs.js", get(async || script(SCRIPT)))
         .route("/docs/request.js", get(async || script(REQUEST)))
