@@ -26,7 +26,7 @@ stress times="3" *args:
 
 # Run the service tests on a temporary PostgreSQL.
 test-postgres *args:
-    ci/with-postgres.sh cargo nextest run -p switchhook -E 'binary(it) - test(/^(cluster|crash::history)::/) | test(/^(store|http|webhooks)::/)' {{ args }}
+    ci/with-postgres.sh cargo nextest run -p switchhook -E 'binary(it) - test(/^(chaos|cluster|crash::history)::/) | kind(lib) & test(/^(store|http|webhooks|calls)::/)' {{ args }}
 
 # Kill the service under load and check its history. On PostgreSQL: ci/with-postgres.sh just crash
 crash cycles="200":

@@ -187,11 +187,24 @@ tool() {
 # lints compile them.
 TARGETS=(--lib --bins --tests)
 
-# The cluster tests start their own PostgreSQL and have already run; the others that are left out hardly use a database.
+# Unit tests of the database. With a PostgreSQL server they run on both engines, so they run once, in that step.
+STORES='package(switchhook) & kind(lib)
+    & test(/^(store|webhooks|calls::(place|runner)|cli::doctor::stored|http::(health|tests|webhooks))::/)'
+# Service tests that start a PostgreSQL server themselves, whatever the others run on.
+OWN_POSTGRES='test(/^(chaos|cluster|crash::history)::/)'
+# Service tests of what other systems say: the database learns nothing there that the tests of Twilio and of simulated calls do not
+# write, too. One whole conversation of each carrier runs on both.
+OTHER_SYSTEMS='test(/^(carriers::(telnyx|signalwire)|agent_tools|demo|doubles|documentation|init|instructions|listening|mcp_tools)::/)
+    + test(/^(providers|verifiers|web_calls|wideband)::/) - test(/whole_conversation|booked_over/)'
+
+on_sqlite() {
+    SWITCHHOOK_RANDOM_SECONDS="${SWITCHHOOK_RANDOM_SECONDS:-20}" cargo nextest run --workspace "${TARGETS[@]}" --locked --profile ci \
+        --test-threads "$TEST_THREADS" -E "all() - ($STORES)"
+}
+
 on_postgres() {
     ci/with-postgres.sh cargo nextest run -p switchhook "${TARGETS[@]}" --profile ci --test-threads "$TEST_THREADS" \
-        -E 'binary(it) - test(/^(cluster|crash::history|demo|providers|verifiers|wideband)::/)
-            | test(/^(store|http|webhooks)::/) - test(/^http::(openapi|throttle|token_bucket)::/)'
+        -E "($STORES) + (binary(it) - ($OWN_POSTGRES) - ($OTHER_SYSTEMS))"
 }
 
 # For contributors, so it includes private items and links to them.
@@ -234,9 +247,8 @@ step "Format" cargo fmt --all --check
 step "No circles of imports" ci/circles.py
 step "Plain comments" ci/words.py
 step "Lints" cargo clippy --workspace --all-targets --locked -- -D warnings
-step "Tests, on SQLite" env SWITCHHOOK_RANDOM_SECONDS="${SWITCHHOOK_RANDOM_SECONDS:-20}" \
-    cargo nextest run --workspace "${TARGETS[@]}" --locked --profile ci --test-threads "$TEST_THREADS"
-step "Tests of the service, on PostgreSQL" on_postgres
+step "Tests, on SQLite" on_sqlite
+step "Tests of the database, on PostgreSQL and SQLite" on_postgres
 # The tests have built it.
 export SWITCHHOOK_BINARY=${SWITCHHOOK_BINARY:-$(realpath -m "${CARGO_TARGET_DIR:-target}")/debug/switchhook}
 # The browser is mostly waiting for calls, so that the rest of the steps fit beside it.
