@@ -120,8 +120,9 @@ def accepts_what_fits_the_schema(ctx, response, case):
 
 @schemathesis.check
 def nothing_fails_but_providers(ctx, response, case):
-    """The check not_a_server_error, which run.py turns off, but for providers: no name leads to one here."""
-    if response.status_code == 503 and response.json()["code"] == "provider_unavailable":
+    """The check not_a_server_error, which run.py turns off, but for providers, to which no name leads here, and schemas that a busy machine does not
+    compile in time."""
+    if response.status_code == 503 and response.json()["code"] in ("busy", "provider_unavailable"):
         return None
     return not_a_server_error(ctx, response, case)
 

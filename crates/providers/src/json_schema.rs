@@ -44,21 +44,36 @@ struct Compiled {
     validator: Validator,
 }
 
+/// Why schemas were not compiled.
+#[derive(Debug)]
+pub enum CompileError {
+    /// One of them is unusable.
+    Unusable {
+        /// The position of the first one that is.
+        position: usize,
+        /// What is wrong with it, as part of a sentence.
+        reason: String,
+    },
+    /// They were not compiled in time. On a busy node that says nothing about them.
+    Late,
+}
+
 impl Schema {
     /// Compiles schemas of any draft, all or none.
     ///
     /// # Errors
-    /// The position of the first invalid one, and its error as part of a sentence.
-    pub async fn compile(schemas: Vec<Value>) -> Result<Vec<Self>, (usize, String)> {
+    /// When one is unusable, or they were not compiled in time.
+    pub async fn compile(schemas: Vec<Value>) -> Result<Vec<Self>, CompileError> {
         if schemas.is_empty() {
             return Ok(Vec::new());
         }
         let compile = move || {
-            let compiled =
-                schemas.iter().enumerate().map(|(at, schema)| Self::new(schema).map_err(|words| (at, words)));
-            compiled.collect()
+            let one = |(position, schema): (usize, &Value)| {
+                Self::new(schema).map_err(|reason| CompileError::Unusable { position, reason })
+            };
+            schemas.iter().enumerate().map(one).collect()
         };
-        THREADS.run(compile).await.unwrap_or_else(|| Err((0, "takes too long to compile".to_owned())))
+        THREADS.run(compile).await.unwrap_or(Err(CompileError::Late))
     }
 
     /// Compiles a schema on this thread.
@@ -193,10 +208,20 @@ mod tests {
         assert!(problems.len() == 2 && problems.iter().any(|problem| problem.starts_with("/people: ")), "{problems:?}");
         assert!(schema.problems(&json!({ "day": "A".repeat(VALUE) })).await[0].contains("longer than"));
         let refused = Schema::compile(vec![json!({}), json!({ "type": "table" })]).await.expect_err("no type");
-        assert_eq!(refused.0, 1, "the second: {}", refused.1);
+        assert!(matches!(refused, CompileError::Unusable { position: 1, .. }), "the second: {refused:?}");
         assert!(Schema::new(&json!({ "$ref": "http://127.0.0.1:9/schema.json" })).is_err(), "nothing is fetched");
         assert!(Schema::new(&json!({ "$ref": "file:///etc/passwd" })).is_err());
         assert!(Schema::new(&json!({ "pattern": "(a+)+\\1" })).is_err(), "no pattern that could take for ever");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_no_thread_is_free_a_schema_is_late_and_not_refused() {
+        let free = || THREADS.0.clone().try_acquire_owned().expect("a free thread");
+        let held: Vec<_> = (0..AT_A_TIME).map(|_| free()).collect();
+        let late = Schema::compile(vec![json!({ "type": "object" })]).await;
+        assert!(matches!(late, Err(CompileError::Late)), "{late:?}");
+        drop(held);
+        assert!(Schema::compile(vec![json!({ "type": "object" })]).await.is_ok());
     }
 
     #[test]

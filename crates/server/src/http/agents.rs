@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError, Traffic};
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
-use switchhook_providers::json_schema::Schema;
+use switchhook_providers::json_schema::{CompileError, Schema};
 use switchhook_providers::model_schema;
 use switchhook_runtime::clock;
 use utoipa::ToSchema;
@@ -204,11 +204,18 @@ pub(crate) fn read(json: &[u8]) -> Result<Parsed<WantedAgent>, ApiError> {
 /// Validates the agent's schemas.
 ///
 /// # Errors
-/// 422 with the first one that is no schema.
+/// 422 with the first one that is no schema; 503 if this node is too busy to say.
 pub(crate) async fn check_schemas(config: &AgentConfig) -> Result<(), ApiError> {
     let (paths, schemas): (Vec<_>, Vec<_>) = config.schemas().into_iter().map(|(path, s)| (path, s.clone())).unzip();
-    let unusable = |(at, words): (usize, String)| ApiError::invalid_field(&paths[at], words);
-    Schema::compile(schemas).await.map(drop).map_err(unusable)
+    let refused = |error| match error {
+        CompileError::Unusable { position, reason } => ApiError::invalid_field(&paths[position], reason),
+        CompileError::Late => {
+            let detail = "The agent's schemas were not compiled in time: this node is too busy. Try again; if that does not help, make \
+                them smaller.";
+            ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(1)
+        }
+    };
+    Schema::compile(schemas).await.map(drop).map_err(refused)
 }
 
 fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {

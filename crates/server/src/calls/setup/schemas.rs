@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use switchhook_core::agent::AgentConfig;
-use switchhook_providers::json_schema::Schema;
+use switchhook_providers::json_schema::{CompileError, Schema};
 
 use super::SetupError;
 
@@ -18,13 +18,18 @@ pub(super) struct Schemas {
 /// Compiles an agent's schemas.
 ///
 /// # Errors
-/// If one is unusable: it was stored when larger ones were accepted.
+/// If one is unusable, as it was stored when larger ones were accepted, or this node is too busy to compile them.
 pub(super) async fn compile(agent: &AgentConfig) -> Result<Schemas, SetupError> {
     let (paths, schemas): (Vec<_>, Vec<_>) = agent.schemas().into_iter().map(|(path, s)| (path, s.clone())).unzip();
-    let unusable = |(at, words): (usize, String)| {
-        SetupError::config(format!("The agent's {} {words}. Change it and save the agent again.", paths[at]))
+    let refused = |error| match error {
+        CompileError::Unusable { position, reason } => {
+            SetupError::config(format!("The agent's {} {reason}. Change it and save the agent again.", paths[position]))
+        }
+        CompileError::Late => {
+            SetupError::config("The agent's schemas were not compiled in time: this node is too busy.")
+        }
     };
-    let mut compiled = Schema::compile(schemas).await.map_err(unusable)?;
+    let mut compiled = Schema::compile(schemas).await.map_err(refused)?;
     let outcome = if agent.analysis.schema.is_some() { compiled.pop() } else { None };
     let names = agent.tools.iter().filter(|tool| tool.parameters.is_some()).map(|tool| tool.name().to_owned());
     Ok(Schemas { parameters: names.zip(compiled).collect(), outcome })

@@ -27,7 +27,17 @@ const VOICES: &[&str] = &["list_voices", "sample_local_voice", "sample_voice"];
 /// Codes that only some operations send, with these. Codes in neither table are sent outside `/v1`.
 pub const OF_SOME: &[(&str, &[&str])] = &[
     ("agent_in_use", &["delete_agent"]),
-    ("busy", TRIALS),
+    (
+        "busy",
+        &[
+            "create_agent",
+            "restore_agent_version",
+            "sample_local_voice",
+            "sample_voice",
+            "test_connection",
+            "update_agent",
+        ],
+    ),
     ("call_not_in_progress", COMMANDS),
     ("connection_in_use", &["delete_connection"]),
     ("email_taken", &["invite_person"]),

@@ -7,7 +7,11 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
     ("bad_signature", &[403], "a carrier's request is not signed as it must be"),
     ("body_timeout", &[408], "the body did not arrive in time"),
     ("body_too_large", &[413], "the body is larger than 1 MiB"),
-    ("busy", &[503], "too many connection tests or voice samples run on this node"),
+    (
+        "busy",
+        &[503],
+        "too many connection tests or voice samples run on this node, or it could not compile an agent's schemas in time",
+    ),
     ("call_elsewhere", &[503], "the socket must reach the node that runs the call"),
     ("call_ended", &[409], "a carrier's audio comes for a call that has ended"),
     ("call_not_in_progress", &[409], "this needs a call that is in progress"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use switchhook_core::id::{AgentId, ConnectionId};
-use switchhook_providers::json_schema::Schema;
+use switchhook_providers::json_schema::{CompileError, Schema};
 use switchhook_providers::model_schema::for_model;
 use tokio::time::Instant;
 
@@ -71,7 +71,10 @@ impl Listed {
         let parameters = Value::Object(parameters);
         let for_model = for_model(&parameters);
         let compiled = Schema::compile(vec![parameters]).await;
-        let mut compiled = compiled.map_err(|(_, words)| format!("its schema {words}"))?;
+        let mut compiled = compiled.map_err(|error| match error {
+            CompileError::Unusable { reason, .. } => format!("its schema {reason}"),
+            CompileError::Late => "its schema was not compiled in time".to_owned(),
+        })?;
         let schema = compiled.pop().ok_or("its schema was lost")?;
         let description = description.chars().take(MOST_WORDS).collect();
         Ok(Self { name: name.to_owned(), description, parameters: for_model, schema })
