@@ -193,9 +193,9 @@ STORES='package(switchhook) & kind(lib)
 # Service tests that start a PostgreSQL server themselves, whatever the others run on.
 OWN_POSTGRES='test(/^(chaos|cluster|crash::history)::/)'
 # Service tests of what other systems say: the database learns nothing there that the tests of Twilio and of simulated calls do not
-# write, too. One whole conversation of each carrier runs on both.
-OTHER_SYSTEMS='test(/^(carriers::(telnyx|signalwire)|agent_tools|demo|doubles|documentation|init|instructions|listening|mcp_tools)::/)
-    + test(/^(providers|verifiers|web_calls|wideband)::/) - test(/whole_conversation|booked_over/)'
+# write, too. One whole conversation of each carrier and of the browser runs on both.
+OTHER_SYSTEMS='test(/^(carriers::(telnyx|signalwire)|agent_tools|demo|doubles|documentation|init|instructions|listening|mcp_tools|providers|verifiers|web_calls|wideband)::/)
+    - test(/^(carriers|web_calls)::.*(a_whole_conversation|booked_over)/)'
 
 on_sqlite() {
     SWITCHHOOK_RANDOM_SECONDS="${SWITCHHOOK_RANDOM_SECONDS:-20}" cargo nextest run --workspace "${TARGETS[@]}" --locked --profile ci \
