@@ -44,7 +44,7 @@ pub struct Tool {
     #[serde(default)]
     pub parameters: Option<Value>,
     /// For `http` and `mcp`.
-    #[serde(default, deserialize_with = "trimmed")]
+    #[serde(default, deserialize_with = "as_used")]
     pub url: Option<String>,
     /// For `http`.
     #[serde(default)]
@@ -116,10 +116,13 @@ pub struct Destination {
     pub number: String,
 }
 
-/// An address without the blanks around it.
-fn trimmed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+/// An address as requests use it. One with variables, or that [`Tool::check_service`] refuses, only loses the blanks around it.
+fn as_used<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
-    Ok(text.map(|text| text.trim().to_owned()))
+    Ok(text.map(|text| match entered_url(&text) {
+        Ok(url) if !text.contains("{{") => url,
+        _ => text.trim().to_owned(),
+    }))
 }
 
 /// An address whose `{{variables}}` are their names.
@@ -302,6 +305,20 @@ mod tests {
         let mut agent = AgentConfig::new("x");
         agent.tools = serde_json::from_value(tools).expect("tools");
         agent.validate().into_iter().map(|error| error.path).collect()
+    }
+
+    #[test]
+    fn an_address_is_kept_as_requests_use_it() {
+        for (entered, kept) in [
+            (" https://Example.com/a/../tables\n", "https://example.com/tables"),
+            ("https://example.com", "https://example.com"),
+            (" https://example.com/{{branch}}/../tables ", "https://example.com/{{branch}}/../tables"),
+            ("not an address", "not an address"),
+        ] {
+            let tool = json!({ "type": "http", "name": "tables", "url": entered });
+            let tool: Tool = serde_json::from_value(tool).expect("a tool");
+            assert_eq!(tool.url.as_deref(), Some(kept), "{entered:?}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ const LOCAL_NAMES: &[&str] = &["localhost", "localdomain"];
 const PRIVATE_SUFFIXES: &[&str] =
     &["local", "internal", "home.arpa", "onion", "intranet", "private", "corp", "home", "lan"];
 
-/// Normalises a URL that a person entered for storage: no blanks around it, scheme and host as requests use them.
+/// Normalises a URL that a person entered for storage: no blanks around it, and everything as requests use it.
 ///
 /// Parsers of URLs forgive what browsers forgive, such as tabs within, backslashes and a missing `//`; what is stored must not
 /// depend on that.
@@ -36,10 +36,9 @@ pub fn entered_url(text: &str) -> Result<String, UrlRefusal> {
     if authority.is_empty() {
         return Err(UrlRefusal::Malformed);
     }
-    let url = Url::parse(text).map_err(|_| UrlRefusal::Malformed)?;
-    let origin = url.origin().ascii_serialization();
-    let as_used = text.starts_with(&origin) && origin.ends_with(&format!("://{authority}"));
-    Ok(if as_used { text.to_owned() } else { url.into() })
+    let url = String::from(Url::parse(text).map_err(|_| UrlRefusal::Malformed)?);
+    // An empty path stays one: people compare the address with what they entered.
+    Ok(if url.strip_suffix('/') == Some(text) { text.to_owned() } else { url })
 }
 
 /// Returns whether this is a blank, a line break, a control character or an invisible mark.
@@ -187,6 +186,10 @@ mod tests {
             ("HTTPS://Example.COM/Hooks", Ok("https://example.com/Hooks")),
             ("https://example.com:443/x", Ok("https://example.com/x")),
             ("https://b\u{fc}cher.example/x", Ok("https://xn--bcher-kva.example/x")),
+            ("https://example.com/a/../hooks/./x", Ok("https://example.com/hooks/x")),
+            ("https://example.com/a/%2e%2e/hooks", Ok("https://example.com/hooks")),
+            ("https://example.com/b\u{fc}cher", Ok("https://example.com/b%C3%BCcher")),
+            ("https://example.com?a=b", Ok("https://example.com/?a=b")),
             ("https://exam\tple.com/hooks", Err(UrlRefusal::Characters)),
             ("https://example.com/ho\noks", Err(UrlRefusal::Characters)),
             ("https://example.com/my hooks", Err(UrlRefusal::Characters)),
