@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::entry::{Build, Provider, ProviderEntry, ProviderKind};
 use super::voices::{Voice, VoiceList};
 
-pub use shared::LocalSpeech;
+pub use shared::{LocalModel, LocalSpeech};
 pub use stt::{LocalStt, transcribe_call};
 pub use tts::LocalTts;
 

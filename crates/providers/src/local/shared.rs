@@ -23,6 +23,24 @@ pub struct LocalSpeech {
     pub(super) phrases: PhraseCache,
 }
 
+/// A model of local speech.
+#[derive(Clone, Copy, Debug)]
+pub enum LocalModel {
+    /// Moonshine.
+    Stt,
+    /// Hibari.
+    Tts,
+}
+
+impl LocalModel {
+    fn id(self) -> &'static str {
+        match self {
+            Self::Stt => MOONSHINE,
+            Self::Tts => HIBARI,
+        }
+    }
+}
+
 impl LocalSpeech {
     /// Creates local speech with these models without loading them.
     #[must_use]
@@ -41,54 +59,49 @@ impl LocalSpeech {
     /// # Errors
     /// Fails if a model is not installed or cannot be read.
     pub async fn load_all(self: &Arc<Self>, loaded: impl Fn(u64)) -> Result<(), ProviderError> {
-        self.load_stt().await?;
+        self.load(LocalModel::Stt).await?;
         loaded(1);
-        self.load_tts().await?;
+        self.load(LocalModel::Tts).await?;
         loaded(2);
         Ok(())
     }
 
-    /// Loads the STT model if it is not loaded yet. Who no longer waits does not stop it.
+    /// Loads a model if it is not loaded yet. A caller that no longer waits does not stop it.
     ///
     /// # Errors
     /// As [`LocalSpeech::load_all`].
-    pub async fn load_stt(self: &Arc<Self>) -> Result<(), ProviderError> {
+    pub async fn load(self: &Arc<Self>, model: LocalModel) -> Result<(), ProviderError> {
         let speech = Arc::clone(self);
-        let loading = tokio::spawn(async move { speech.moonshine().await.map(drop) });
-        loading.await.unwrap_or_else(|_| Err(not_loaded(MOONSHINE)))
-    }
-
-    /// Loads the TTS model if it is not loaded yet. Who no longer waits does not stop it.
-    ///
-    /// # Errors
-    /// As [`LocalSpeech::load_all`].
-    pub async fn load_tts(self: &Arc<Self>) -> Result<(), ProviderError> {
-        let speech = Arc::clone(self);
-        let loading = tokio::spawn(async move { speech.hibari().await.map(drop) });
-        loading.await.unwrap_or_else(|_| Err(not_loaded(HIBARI)))
+        let loading = tokio::spawn(async move {
+            match model {
+                LocalModel::Stt => speech.moonshine().await.map(drop),
+                LocalModel::Tts => speech.hibari().await.map(drop),
+            }
+        });
+        loading.await.unwrap_or_else(|_| Err(not_loaded(model.id())))
     }
 
     /// Returns the STT model.
     pub(super) async fn moonshine(&self) -> Result<Arc<Moonshine>, ProviderError> {
-        self.moonshine.get_or_try_init(|| self.load(MOONSHINE, Moonshine::load)).await.map(Arc::clone)
+        self.moonshine.get_or_try_init(|| self.read(MOONSHINE, Moonshine::load)).await.map(Arc::clone)
     }
 
     /// Returns the TTS model.
     pub(super) async fn hibari(&self) -> Result<Arc<Hibari>, ProviderError> {
-        self.hibari.get_or_try_init(|| self.load(HIBARI, Hibari::load)).await.map(Arc::clone)
+        self.hibari.get_or_try_init(|| self.read(HIBARI, Hibari::load)).await.map(Arc::clone)
     }
 
-    async fn load<M: Send + Sync + 'static>(
+    async fn read<M: Send + Sync + 'static>(
         &self,
         id: &'static str,
-        load: impl FnOnce(&Path) -> Result<M, SpeechError> + Send + 'static,
+        read: impl FnOnce(&Path) -> Result<M, SpeechError> + Send + 'static,
     ) -> Result<Arc<M>, ProviderError> {
         let models = self.models.clone();
         let loaded = tokio::task::spawn_blocking(move || {
             let missing = || format!("the model {id} is not installed; run `switchhook models pull`");
             let path = models.path(id).ok_or_else(missing)?;
             let started = Instant::now();
-            let model = load(&path).map_err(|error| error.to_string())?;
+            let model = read(&path).map_err(|error| error.to_string())?;
             tracing::info!(model = id, elapsed_ms = started.elapsed().as_millis(), "speech model loaded");
             Ok(Arc::new(model))
         });

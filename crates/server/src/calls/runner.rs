@@ -21,7 +21,7 @@ use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegEvents, Media, Tra
 use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd, Timing};
 use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
@@ -38,7 +38,7 @@ use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::store::calls::{CallRow, WrapUp};
 use crate::talk::prepared::{Preparation, Prepared};
 
-/// How long loading a call may take, in total and per attempt; less than a lease.
+/// How long loading a call may take, with its models, and an attempt to read it; less than a lease.
 const LOADED_BY: Duration = Duration::from_secs(9);
 const ONE_TRY: Duration = Duration::from_secs(3);
 /// The pause between two attempts.
@@ -84,8 +84,7 @@ type Loaded = (Result<Arc<Carrier>, String>, Result<CallSetup, String>, DialPerm
 
 /// Loads the data, retrying while the database is unavailable, for less than a lease. The call's deadlines cannot be enforced earlier:
 /// hanging up takes the carrier's credentials.
-async fn load(context: &Context, row: &CallRow, reason: ClaimReason) -> Result<Loaded, sqlx::Error> {
-    let give_up = Instant::now() + LOADED_BY;
+async fn load(context: &Context, row: &CallRow, reason: ClaimReason, give_up: Instant) -> Result<Loaded, sqlx::Error> {
     loop {
         // Boxed: most of its state is needed only briefly.
         let loading = Box::pin(async {
@@ -207,7 +206,8 @@ struct Runner {
 
 impl Runner {
     async fn new(context: Context, row: CallRow, reason: ClaimReason, entry: &LiveEntry) -> Result<Self, sqlx::Error> {
-        let (carrier, mut plan, dial_permit) = load(&context, &row, reason).await?;
+        let loaded_by = Instant::now() + LOADED_BY;
+        let (carrier, mut plan, dial_permit) = load(&context, &row, reason, loaded_by).await?;
         if let Ok(plan) = &mut plan {
             plan.talk.audience = entry.audience.clone();
         }
@@ -220,6 +220,8 @@ impl Runner {
             _ if in_vain || dial_permit.refused.is_some() => None,
             // An orphaned call may still be answered.
             (Ok(plan), _) if reason != ClaimReason::Orphaned || matches!(call.phase(), Phase::Dialing { .. }) => {
+                // Read by the conversation, they would count against the provider's deadline.
+                let _ = timeout_at(loaded_by, context.setup.load_local_speech(&plan.talk.agent)).await;
                 Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone(), plan.realtime.clone()))
             }
             _ => None,

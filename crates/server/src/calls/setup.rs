@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use switchhook_carriers::address::Addresses;
 use switchhook_carriers::registry::{self, Drivers};
 use switchhook_carriers::{CallControl, Carrier, ProviderFault};
@@ -28,6 +29,7 @@ use switchhook_providers::check::{self, AgentTools, Check};
 use switchhook_providers::entry::Provider;
 use switchhook_providers::json_schema::Schema;
 use switchhook_providers::llm::Withheld;
+use switchhook_providers::local::LocalModel;
 use switchhook_providers::prices::Rates;
 use switchhook_providers::registry::{ProviderConnection, Registry};
 use switchhook_providers::scripted::NeverResponds;
@@ -96,6 +98,9 @@ pub enum SetupError {
     /// The database failed. That says nothing about the call, so it is retried.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
+    /// The agent's schemas were not compiled in time. That says nothing about the call either.
+    #[error("the agent's schemas were not compiled in time: this node is too busy")]
+    Late,
 }
 
 impl SetupError {
@@ -106,7 +111,7 @@ impl SetupError {
     /// Separates errors of the call, such as an agent that a later version has written, from errors of the database.
     ///
     /// # Errors
-    /// The database's error.
+    /// The database's error. A node that is too busy has that of a database that is.
     pub fn apart<T>(result: Result<T, Self>) -> Result<Result<T, String>, sqlx::Error> {
         match result {
             Ok(value) => Ok(Ok(value)),
@@ -117,6 +122,10 @@ impl SetupError {
                 Ok(Err("what is stored for it cannot be read by this version of Switchhook.".to_owned()))
             }
             Err(Self::Database(error)) => Err(error),
+            Err(late @ Self::Late) => {
+                tracing::warn!("{late}");
+                Err(sqlx::Error::PoolTimedOut)
+            }
         }
     }
 }
@@ -181,7 +190,6 @@ impl Setup {
         drop(conn);
         let agent = for_call(agent, row);
         let schemas = schemas::compile(&agent).await?;
-        self.load_local_speech(&agent).await;
         let mut conn = store.read().await?;
         let pipeline = self.pipeline(&mut conn, tenant, &agent, &schemas.parameters, row).await?;
         let realtime = self.realtime(&mut conn, tenant, &agent).await?;
@@ -202,26 +210,17 @@ impl Setup {
         })
     }
 
-    /// Loads the local speech models that the agent uses, once per process: read during the call, they would count against the provider's
-    /// deadline. A model that cannot be loaded is reported when it is used.
-    async fn load_local_speech(&self, agent: &AgentConfig) {
+    /// Loads the local speech models that the agent uses, once per process. A model that cannot be loaded is reported when it is used.
+    pub async fn load_local_speech(&self, agent: &AgentConfig) {
         if agent.realtime.is_some() {
             return; // Its TTS only speaks where the model cannot.
         }
         let hears = agent.stt.as_ref().is_none_or(|stt| stt.connection_id.is_none());
         let speaks = agent.tts.as_ref().is_none_or(|tts| tts.connection_id.is_none());
+        let used = [(hears, LocalModel::Stt), (speaks, LocalModel::Tts)];
+        let used = used.into_iter().filter_map(|(used, model)| used.then_some(model));
         let speech = self.providers.local_speech();
-        let stt = async {
-            if hears {
-                let _ = speech.load_stt().await;
-            }
-        };
-        let tts = async {
-            if speaks {
-                let _ = speech.load_tts().await;
-            }
-        };
-        tokio::join!(stt, tts);
+        join_all(used.map(|model| speech.load(model))).await;
     }
 
     /// Returns the carrier of the call in `row`. That suffices to end a leg, even if the conversation cannot be set up.

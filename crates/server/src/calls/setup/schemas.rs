@@ -25,9 +25,7 @@ pub(super) async fn compile(agent: &AgentConfig) -> Result<Schemas, SetupError> 
         CompileError::Unusable { position, reason } => {
             SetupError::config(format!("The agent's {} {reason}. Change it and save the agent again.", paths[position]))
         }
-        CompileError::Late => {
-            SetupError::config("The agent's schemas were not compiled in time: this node is too busy.")
-        }
+        CompileError::Late => SetupError::Late,
     };
     let mut compiled = Schema::compile(schemas).await.map_err(refused)?;
     let outcome = if agent.analysis.schema.is_some() { compiled.pop() } else { None };

@@ -150,18 +150,12 @@ fn webhooks_of(carrier: &Carrier) -> Result<&dyn Webhooks, ApiError> {
 
 /// The carrier of a call or connection that can be reached under `provider`.
 fn of_provider(carrier: Result<Arc<Carrier>, SetupError>) -> Result<Arc<Carrier>, ApiError> {
-    carrier.map_err(|error| match error {
-        SetupError::Database(error) => error.into(),
-        SetupError::Config(words) => {
-            // Without its credentials no signature can be checked.
-            if let Some(left_out) = UNCHECKED.line(Instant::now()) {
-                tracing::warn!(words, left_out, "a carrier's request cannot be checked");
-            }
-            ApiError::new(
-                StatusCode::FORBIDDEN,
-                "bad_signature",
-                "The carrier connection cannot be used, so the request cannot be checked.",
-            )
+    SetupError::apart(carrier)?.map_err(|words| {
+        // Without its credentials no signature can be checked.
+        if let Some(left_out) = UNCHECKED.line(Instant::now()) {
+            tracing::warn!(words, left_out, "a carrier's request cannot be checked");
         }
+        let detail = "The carrier connection cannot be used, so the request cannot be checked.";
+        ApiError::new(StatusCode::FORBIDDEN, "bad_signature", detail)
     })
 }
