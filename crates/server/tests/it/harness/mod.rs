@@ -60,7 +60,7 @@ impl TestService {
     pub(crate) async fn start_as(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         switchhook_net::install_tls();
         let folder = private_folder();
-        let database = database::create().await;
+        let database = database::create_migrated().await;
         let mut config = test_config(folder.path(), database);
         change(&mut config);
         let (config, database_url) = (Arc::new(config.clone()), config.database_url());
