@@ -42,6 +42,7 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
     let mut commands = tokio::time::interval(LOOK_FOR_COMMANDS);
     commands.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut drained = false;
+    let mut unconfirmed = Vec::new();
     loop {
         tokio::select! {
             _ = looks.tick() => {}
@@ -61,7 +62,7 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
             }
         } else {
             in_time("canceled calls could not be ended", cancel(context)).await;
-            if in_time("due calls could not be claimed", claim(context)).await {
+            if in_time("due calls could not be claimed", claim(context, &mut unconfirmed)).await {
                 context.heartbeats.calls.beat();
             }
         }
@@ -147,15 +148,21 @@ async fn cancel(context: &Context) -> Result<(), sqlx::Error> {
     }
 }
 
-async fn claim(context: &Context) -> Result<(), sqlx::Error> {
+/// Claims calls and runs them. `unconfirmed` are those of an earlier claim that failed: if it was committed nevertheless, they would wait
+/// for the end of their leases.
+async fn claim(context: &Context, unconfirmed: &mut Vec<(CallId, i64)>) -> Result<(), sqlx::Error> {
     loop {
         let now = context.clock.now();
         let mut tx = context.store.begin().await?;
         let running = context.live.ids();
+        unconfirmed.retain(|(call, _)| !running.contains(call));
+        calls::give_back_for_node(&mut tx, context.node, unconfirmed).await?;
         let claim = Claim { node: context.node, now, lease: context.lease(), limit: BATCH, running: &running };
         let due = calls::claim_due_for_dialer(&mut tx, &claim).await?;
         let left = calls::claim_abandoned_for_recovery(&mut tx, &claim).await?;
+        unconfirmed.extend(due.iter().chain(&left).map(|row| (row.call_id(), row.lease_token)));
         tx.commit().await?;
+        unconfirmed.clear();
         let more = i64::try_from(due.len().max(left.len())).unwrap_or(0) == BATCH;
         for (rows, reason) in [(due, ClaimReason::Queued), (left, ClaimReason::Orphaned)] {
             for row in rows {

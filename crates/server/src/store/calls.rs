@@ -34,8 +34,8 @@ pub mod turn;
 
 pub use create::{NewCall, create};
 pub use leases::{
-    Claim, claim_abandoned_for_recovery, claim_due_for_dialer, claim_for_browser, hand_back_for_node,
-    hangup_requests_for_node, move_for_media, own_for_arrival, renew_leases_for_node, take_over,
+    Claim, claim_abandoned_for_recovery, claim_due_for_dialer, claim_for_browser, give_back_for_node,
+    hand_back_for_node, hangup_requests_for_node, move_for_media, own_for_arrival, renew_leases_for_node, take_over,
 };
 pub use list::{Filter, list};
 pub(in crate::store) use row::cost_micros;

@@ -21,7 +21,7 @@ use super::{DELIVERY, EVENT, SIGNATURE};
 use crate::config::Config;
 use crate::heartbeats::Heartbeat;
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
-use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
+use crate::store::deliveries::queue::{self, Batch, Claimed, Lease, UnconfirmedClaim};
 use crate::store::group_commit::Batcher;
 use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
@@ -95,11 +95,11 @@ impl Worker {
     }
 
     async fn deliver(&self, stop: &CancellationToken) {
-        let mut sending = JoinSet::new();
+        let (mut sending, mut unconfirmed) = (JoinSet::new(), Vec::new());
         while !stop.is_cancelled() {
             while sending.try_join_next().is_some() {}
             let now = self.0.clock.now();
-            match self.begin(&mut sending, now).await {
+            match self.begin(&mut sending, &mut unconfirmed, now).await {
                 Ok(0) => {}
                 Ok(_) => continue,
                 Err(error) => tracing::warn!(%error, "could not claim deliveries; retrying"),
@@ -114,7 +114,7 @@ impl Worker {
         }
         let give_up = Instant::now() + LAST_EVENTS;
         while Instant::now() < give_up {
-            let begun = self.begin(&mut sending, self.0.clock.now()).await.unwrap_or(0);
+            let begun = self.begin(&mut sending, &mut unconfirmed, self.0.clock.now()).await.unwrap_or(0);
             if begun == 0 && sending.join_next().await.is_none() {
                 return;
             }
@@ -122,12 +122,23 @@ impl Worker {
         while sending.join_next().await.is_some() {}
     }
 
-    /// Claims due deliveries and starts sending them. Returns the number of attempts.
-    async fn begin(&self, sending: &mut JoinSet<()>, now: Timestamp) -> Result<usize, sqlx::Error> {
+    /// Claims due deliveries and starts sending them. Returns the number of attempts. `unconfirmed` are attempts of an earlier claim that
+    /// failed: if it was committed nevertheless, they would wait for the end of their leases.
+    async fn begin(
+        &self,
+        sending: &mut JoinSet<()>,
+        unconfirmed: &mut Vec<UnconfirmedClaim>,
+        now: Timestamp,
+    ) -> Result<usize, sqlx::Error> {
+        if !unconfirmed.is_empty() {
+            store::in_time(queue::give_back_for_worker(&self.0.store, unconfirmed, now)).await?;
+            unconfirmed.clear();
+        }
         let under_way = i64::try_from(sending.len()).unwrap_or(i64::MAX);
         let lease = self.0.lease();
         let mut begun = 0;
-        let due = store::in_time(queue::claim_due_for_worker(&self.0.store, now, lease, under_way)).await?;
+        let claim = queue::claim_due_for_worker(&self.0.store, now, lease, under_way, unconfirmed);
+        let due = store::in_time(claim).await?;
         self.0.heartbeat.beat();
         for Batch { endpoint, attempts } in due {
             let target = Arc::new(self.0.target(endpoint, now));

@@ -133,7 +133,10 @@ async fn what_cannot_be_delivered_to_is_refused_by_field() {
 
 async fn attempt_everything(store: &Store, then: Then) {
     let record = Batcher::new(Record(store.clone()));
-    for batch in claim_due_for_worker(store, now(), LeaseTime::at(now(), Duration::ZERO), 0).await.expect("a claim") {
+    for batch in claim_due_for_worker(store, now(), LeaseTime::at(now(), Duration::ZERO), 0, &mut Vec::new())
+        .await
+        .expect("a claim")
+    {
         for claimed in batch.attempts {
             let outcome = Outcome { status: Some(200), then, ..Outcome::default() };
             let finished = Finished { lease: claimed.lease, outcome, at: now() };

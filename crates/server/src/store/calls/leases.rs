@@ -184,6 +184,19 @@ pub async fn hand_back_for_node(tx: &mut Tx, node: NodeId) -> Result<(), sqlx::E
     execute!(tx, SQL; node.uuid()).map(drop)
 }
 
+/// Ends the leases of claimed calls that do not run, so that they can be claimed again at once. `claimed` are the calls with their tokens;
+/// those that were claimed again meanwhile keep their lease.
+///
+/// # Errors
+/// When the database fails.
+pub async fn give_back_for_node(tx: &mut Tx, node: NodeId, claimed: &[(CallId, i64)]) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET lease_until = NULL WHERE id = $1 AND lease_token = $2 AND lease_owner = $3";
+    for (call, token) in claimed {
+        execute!(tx, SQL; call.uuid(), token, node.uuid())?;
+    }
+    Ok(())
+}
+
 /// Returns this node's calls whose end was requested.
 ///
 /// # Errors

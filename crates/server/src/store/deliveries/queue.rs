@@ -10,7 +10,7 @@ use switchhook_core::webhook::share::{self, Standing};
 use uuid::Uuid;
 
 use super::body::{Source, data};
-use super::{Conn, Tx, chunks, columns, on, run};
+use super::{Conn, Tx, chunks, columns, execute, on, run};
 use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
 use crate::store::{Dialect, Store};
@@ -40,12 +40,30 @@ pub struct Claimed {
     pub event: String,
     /// The body.
     pub body: Vec<u8>,
+    until: i64,
+}
+
+impl Claimed {
+    /// Returns its claim, to be given back if it is not known to be committed.
+    #[must_use]
+    pub fn unconfirmed(&self) -> UnconfirmedClaim {
+        UnconfirmedClaim { lease: self.lease, until: self.until }
+    }
+}
+
+/// The claim of an attempt that is not known to be committed.
+#[derive(Clone, Copy, Debug)]
+pub struct UnconfirmedClaim {
+    lease: Lease,
+    /// The end of the lease. If this claim was rolled back, that of another node may have the same fencing token, but ends later.
+    until: i64,
 }
 
 #[derive(FromRow)]
 struct ClaimedRow {
     #[sqlx(flatten)]
     lease: Lease,
+    lease_until: i64,
     event: String,
     #[sqlx(flatten)]
     source: Source,
@@ -75,6 +93,9 @@ pub async fn next_due_for_worker(conn: &mut Conn) -> Result<Option<Timestamp>, s
 /// Healthy endpoints come first, then those of tenants with the fewest attempts in flight. Within an endpoint first attempts come
 /// before retries, and the first attempts of a call are made one after another in the order of its events.
 ///
+/// `unconfirmed` holds the claimed attempts until the claim is known to be committed. If it fails or is cancelled, they are to be
+/// [given back](give_back_for_worker).
+///
 /// # Errors
 /// When the database fails.
 pub async fn claim_due_for_worker(
@@ -82,6 +103,7 @@ pub async fn claim_due_for_worker(
     now: Timestamp,
     lease: LeaseTime,
     mut under_way: i64,
+    unconfirmed: &mut Vec<UnconfirmedClaim>,
 ) -> Result<Vec<Batch>, sqlx::Error> {
     let mut conn = store.read().await?;
     let due = endpoints_with_work(&mut conn, now, under_way).await?;
@@ -100,10 +122,33 @@ pub async fn claim_due_for_worker(
             batches.push(Batch { endpoint, attempts });
         }
     }
-    let attempts: Vec<_> = batches.iter().flat_map(|batch| &batch.attempts).map(|claimed| claimed.lease).collect();
-    log_starts(&mut tx, &attempts, now).await?;
+    let claimed = || batches.iter().flat_map(|batch| &batch.attempts);
+    unconfirmed.extend(claimed().map(Claimed::unconfirmed));
+    log_starts(&mut tx, &claimed().map(|claimed| claimed.lease).collect::<Vec<_>>(), now).await?;
     tx.commit().await?;
+    unconfirmed.clear();
     Ok(batches)
+}
+
+/// Undoes claims of attempts that were not begun, where they were committed and their leases are still held.
+///
+/// # Errors
+/// When the database fails.
+pub async fn give_back_for_worker(
+    store: &Store,
+    claims: &[UnconfirmedClaim],
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    const PENDING: &str = "UPDATE deliveries SET state = 'pending', attempts = attempts - 1, next_attempt_at = $4, \
+        lease_until = NULL WHERE id = $1 AND lease_token = $2 AND lease_until = $3 AND state = 'sending'";
+    const FORGET: &str = "DELETE FROM delivery_attempts WHERE delivery_id = $1 AND number = $2";
+    let mut tx = store.begin().await?;
+    for UnconfirmedClaim { lease, until } in claims {
+        if execute!(tx, PENDING; lease.id, lease.lease_token, *until, now.as_micros())? == 1 {
+            execute!(tx, FORGET; lease.id, lease.attempts)?;
+        }
+    }
+    tx.commit().await
 }
 
 /// Sorts healthy endpoints before failing ones, then by the tenant's and the endpoint's attempts in flight.
@@ -179,7 +224,7 @@ fn claim_sql(lease_until: &str) -> String {
                 WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.attempts > 0 AND d.next_attempt_at <= $2 \
                 ORDER BY d.next_attempt_at, d.id LIMIT $3) AS again) AS due \
         ORDER BY turn, next_attempt_at, id LIMIT $3) \
-        RETURNING id, webhook_id, attempts, lease_token, event, body, created_at, ",
+        RETURNING id, webhook_id, attempts, lease_token, lease_until, event, body, created_at, ",
         data!()
     );
     format!(
@@ -202,7 +247,7 @@ async fn claim(
     let rows: Vec<ClaimedRow> = run!(tx, query_as.fetch_all, sql; webhook, now.as_micros(), limit)?;
     let claimed = |row: ClaimedRow| {
         let body = row.source.into_bytes(row.lease.id, &row.event);
-        Claimed { lease: row.lease, event: row.event, body }
+        Claimed { lease: row.lease, event: row.event, body, until: row.lease_until }
     };
     Ok(rows.into_iter().map(claimed).collect())
 }

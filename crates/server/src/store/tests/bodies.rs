@@ -182,6 +182,7 @@ async fn claimed(test: &TestStore, id: Uuid, at: Timestamp) -> Vec<u8> {
         at,
         LeaseTime::at(at, Duration::from_secs(60)),
         0,
+        &mut Vec::new(),
     )
     .await
     .expect("claimed");

@@ -189,6 +189,7 @@ async fn walk_calls(test: &TestStore, past: &Past) {
     calls::claim_abandoned_for_recovery(&mut tx, &claim).await.expect("claimed");
     calls::lock_canceled_for_dialer(&mut tx, 10).await.expect("locked");
     calls::renew_leases_for_node(&mut tx, node, &past.calls[..2], lease()).await.expect("renewed");
+    calls::give_back_for_node(&mut tx, node, &[(past.calls[0], 1)]).await.expect("given back");
     calls::hand_back_for_node(&mut tx, node).await.expect("handed back");
     let mut row: CallRow = live.pop().expect("a live call");
     let id: CallId = row.call_id();
@@ -248,8 +249,10 @@ async fn walk_calls(test: &TestStore, past: &Past) {
 
 async fn walk_deliveries(test: &TestStore, past: &Past) {
     const FAILING: &str = "UPDATE webhooks SET failing_since = 1";
-    let claimed = queue::claim_due_for_worker(&test.store, now(), lease(), 0).await.expect("claimed");
-    let lease = claimed[0].attempts[0].lease;
+    let claimed = queue::claim_due_for_worker(&test.store, now(), lease(), 0, &mut Vec::new()).await.expect("claimed");
+    let attempts: Vec<_> = claimed.into_iter().flat_map(|batch| batch.attempts).collect();
+    queue::give_back_for_worker(&test.store, &[attempts[1].unconfirmed()], now()).await.expect("given back");
+    let lease = attempts[0].lease;
     let mut tx = test.store.begin().await.expect("a transaction");
     on!(tx, |c| sqlx::query(FAILING).execute(c).await.map(drop)).expect("written");
     tx.commit().await.expect("committed");

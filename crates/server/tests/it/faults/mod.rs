@@ -5,6 +5,7 @@ mod disk_full;
 pub(crate) mod gate;
 mod locked;
 mod log;
+mod lost_answer;
 mod open_files;
 mod second;
 mod small_database;

@@ -67,7 +67,8 @@ async fn claim_at(store: &Store, at: Timestamp) -> Vec<Claimed> {
 }
 
 async fn claim_while(store: &Store, at: Timestamp, under_way: i64) -> Vec<Claimed> {
-    let batches = claim_due_for_worker(store, at, LeaseTime::at(at, MINUTE), under_way).await.expect("a claim");
+    let batches =
+        claim_due_for_worker(store, at, LeaseTime::at(at, MINUTE), under_way, &mut Vec::new()).await.expect("a claim");
     batches.into_iter().flat_map(|batch| batch.attempts).collect()
 }
 
@@ -106,6 +107,33 @@ async fn events_of_one_call_are_first_sent_one_after_another_and_retries_come_la
         assert_eq!(ids(&claimed), [second], "a first attempt goes before a repeated one, and waits for no other");
         let claimed = claim_at(store, now()).await;
         assert_eq!((ids(&claimed), claimed[0].lease.attempts), (vec![first], 2), "{}", test.engine);
+    }
+}
+
+#[tokio::test]
+async fn a_claim_that_is_given_back_has_not_happened() {
+    for test in stores().await {
+        let store = &test.store;
+        let tenant = tenant(store, OwnLimits::default()).await;
+        let (webhook, one) = (endpoint(&test, tenant).await, call());
+        let first = queue(store, tenant, webhook, one, 1, now()).await;
+        queue(store, tenant, webhook, one, 2, now()).await;
+
+        let earlier = [claim_at(store, now()).await[0].unconfirmed()];
+        give_back_for_worker(store, &earlier, now()).await.expect("given back");
+        give_back_for_worker(store, &earlier, now()).await.expect("nothing to give back");
+        let claimed = claim_at(store, now()).await;
+        assert_eq!(ids(&claimed), [first], "{}: it still goes before the second", test.engine);
+        assert_eq!(claimed[0].lease.attempts, 1, "{}: no attempt is counted", test.engine);
+
+        // Another node claims what a claim that was rolled back would have had: its fencing token is the same.
+        let rolled_back = UnconfirmedClaim { until: claimed[0].until - 1, ..claimed[0].unconfirmed() };
+        for not_its_own in [earlier[0], rolled_back] {
+            give_back_for_worker(store, &[not_its_own], now()).await.expect("nothing to give back");
+        }
+        assert!(finish(store, &claimed[0], Then::Succeeded).await, "{}: the later lease is held", test.engine);
+        let attempts = deliveries::attempts(&mut store.read().await.expect("a connection"), tenant, first.into()).await;
+        assert_eq!(attempts.expect("read").len(), 1, "{}: nor listed", test.engine);
     }
 }
 
