@@ -53,6 +53,7 @@ BEYOND_A_SCHEMA = [
     r"must have neither \? nor #",
     r"must be an http or https address",
     r"must start with https://; the operator can allow",  # what the operator allows
+    r"must be from -9223372036854775808 to 18446744073709551615",  # somewhere in an object of any form
 ]
 # Which fields a tool of an agent has, and must have, depends on its type.
 OF_TOOLS = re.compile(
@@ -63,7 +64,7 @@ OF_TOOLS = re.compile(
 # Which ones there must be depends on the provider, and so does whether they are headers.
 CREDENTIALS = re.compile(
     r"^(is required$|is masked: send the real secret$|is no name of an HTTP header|is a header that requests have"
-    r"|must be visible characters|is there already)"
+    r"|must be visible |must be the key alone|must not be empty$|is there already)"
 )
 
 

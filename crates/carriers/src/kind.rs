@@ -15,6 +15,8 @@ pub struct CarrierKind {
     pub name: &'static str,
     /// The credentials that a connection must have.
     pub required_credentials: &'static [&'static str],
+    /// Those that it may have.
+    pub optional_credentials: &'static [&'static str],
     /// The last path segment of the URL to which it announces calls to a number; `None` if numbers need no configuration.
     pub inbound_topic: Option<&'static str>,
     /// Whether tenants connect to it; `false` if every tenant can use it without a connection.
@@ -36,6 +38,7 @@ impl CarrierKind {
         Self {
             name,
             required_credentials: &[],
+            optional_credentials: &[],
             inbound_topic: None,
             has_connections: true,
             rings_phones: true,

@@ -524,6 +524,16 @@ pub fn fill_in(text: &str, variables: &BTreeMap<String, String>) -> String {
     out
 }
 
+/// Returns the names that [`fill_in`] replaces, as often as they occur.
+pub fn variable_names(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (name, tail) = rest.split_once("{{")?.1.split_once("}}")?;
+        rest = tail;
+        Some(name.trim())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ pub mod call;
 pub mod conversation;
 pub mod dial_policy;
 pub mod dtmf;
+pub mod entered;
 pub mod event;
 pub mod header;
 pub mod histogram;

@@ -72,6 +72,8 @@ pub struct CatalogueEntry {
     pub kinds: Vec<ConnectionKind>,
     /// The credentials without which nothing can be done.
     pub required: &'static [&'static str],
+    /// The names of all that it uses; `None` where the client chooses them, or this version does not know them.
+    pub credentials: Option<Vec<&'static str>>,
     /// The names of its settings; `None` where this version does not know them.
     pub settings: Option<BTreeSet<&'static str>>,
     /// Whether this version can make calls with it.
@@ -85,6 +87,7 @@ pub static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
         name: carrier.name,
         kinds: vec![ConnectionKind::Carrier],
         required: carrier.required_credentials,
+        credentials: carrier.driver.map(|_| [carrier.required_credentials, carrier.optional_credentials].concat()),
         settings: carrier.settings.map(|own| own.iter().copied().chain([BASE_URL]).collect()),
         usable: carrier.driver.is_some(),
     });
@@ -92,6 +95,7 @@ pub static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
         name: entry.name,
         kinds: entry.kinds.iter().copied().map(ConnectionKind::from).collect(),
         required: &[],
+        credentials: Some(vec!["api_key"]),
         settings: Some(entry.setting_names().collect()),
         usable: true,
     });
@@ -99,6 +103,7 @@ pub static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
         name: secrets::PROVIDER,
         kinds: vec![ConnectionKind::Tool],
         required: &[],
+        credentials: None,
         settings: Some([BASE_URL].into()),
         usable: true,
     };

@@ -57,6 +57,7 @@ const TRANSFER_RINGS: &str = "30";
 /// Twilio in the registry.
 pub const TWILIO: CarrierKind = CarrierKind {
     required_credentials: &["account_sid", "auth_token"],
+    optional_credentials: &["api_key_sid", "api_key_secret", "secondary_auth_token", "webhook_key_secret"],
     inbound_topic: Some(topics::VOICE),
     settings: Some(&[]),
     driver: Some(|_| Arc::new(connect_twilio)),

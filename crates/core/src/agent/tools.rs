@@ -10,6 +10,7 @@ use serde_json::Value;
 pub(super) use self::typed::TypedTool;
 use super::schema;
 use super::validate::Check;
+use crate::entered::trimmed;
 use crate::header::is_framing;
 use crate::id::ConnectionId;
 use crate::phone_number::PhoneNumber;
@@ -121,7 +122,7 @@ fn as_used<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     let text = Option::<String>::deserialize(deserializer)?;
     Ok(text.map(|text| match entered_url(&text) {
         Ok(url) if !text.contains("{{") => url,
-        _ => text.trim().to_owned(),
+        _ => trimmed(&text).to_owned(),
     }))
 }
 

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use url::{Host, Url};
 
 use super::address::{AddressPolicy, Destination, Refusal, is_open_port};
+use crate::entered::{is_blank, trimmed};
 
 const MAX_LENGTH: usize = 2048;
 
@@ -27,7 +28,7 @@ const PRIVATE_SUFFIXES: &[&str] =
 /// # Errors
 /// A sentence for the person who entered the URL.
 pub fn entered_url(text: &str) -> Result<String, UrlRefusal> {
-    let text = text.trim_matches(is_blank);
+    let text = trimmed(text);
     if text.contains(|c| is_blank(c) || c == '\\') {
         return Err(UrlRefusal::Characters);
     }
@@ -39,13 +40,6 @@ pub fn entered_url(text: &str) -> Result<String, UrlRefusal> {
     let url = String::from(Url::parse(text).map_err(|_| UrlRefusal::Malformed)?);
     // An empty path stays one: people compare the address with what they entered.
     Ok(if url.strip_suffix('/') == Some(text) { text.to_owned() } else { url })
-}
-
-/// Returns whether this is a blank, a line break, a control character or an invisible mark.
-fn is_blank(c: char) -> bool {
-    c.is_whitespace()
-        || c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{feff}')
 }
 
 /// Checks a URL without DNS.

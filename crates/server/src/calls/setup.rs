@@ -21,6 +21,7 @@ use switchhook_carriers::{CallControl, Carrier, ProviderFault};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
+use switchhook_core::entered::trimmed;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use switchhook_core::privacy::Redact;
 use switchhook_core::private::Private;
@@ -467,7 +468,8 @@ impl Setup {
         self.providers.for_connection(&connection, || {
             let credentials =
                 row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-            Ok(credentials.reveal().get("api_key").cloned().map(Private::new))
+            // It was stored before pasted keys were trimmed.
+            Ok(credentials.reveal().get("api_key").map(|key| Private::new(trimmed(key).to_owned())))
         })
     }
 }

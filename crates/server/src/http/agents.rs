@@ -4,6 +4,7 @@ mod instructions;
 mod size;
 mod traffic;
 mod transfers;
+mod variables;
 mod versions;
 
 use std::collections::HashMap;
@@ -276,8 +277,8 @@ fn unfit(path: String, row: Option<&ConnectionRow>, config: &AgentConfig) -> Opt
     check_secret_url(&path, row, config)
 }
 
-/// Returns warnings about instructions that nothing follows, schemas that models get in a simpler form, transfers that are refused, and
-/// settings that the agent's providers do not support; none of the last if the providers cannot be built.
+/// Returns warnings about instructions that nothing follows, variables that are not declared, schemas that models get in a simpler form,
+/// transfers that are refused, and settings that the agent's providers do not support; none of the last if the providers cannot be built.
 async fn unsupported_options(
     state: &HttpState,
     conn: &mut Conn,
@@ -285,6 +286,7 @@ async fn unsupported_options(
     config: &AgentConfig,
 ) -> Result<Vec<String>, ApiError> {
     let mut warnings: Vec<String> = instructions::ignored(conn, tenant, config).await?.into_iter().collect();
+    warnings.extend(variables::undeclared(config));
     warnings.extend(simplified_schemas(config));
     warnings.extend(transfers::refused(conn, tenant, config, state.clock.now()).await?);
     if let Ok(setup) = state.setup() {

@@ -1,5 +1,7 @@
 //! Extractors: a path id, a JSON body, a page of a list. Errors are 404 or 422 in the API's error shape.
 
+mod copy;
+mod large_integers;
 mod nulls;
 mod query;
 mod words;
@@ -233,6 +235,10 @@ fn must_be_object(json: &[u8]) -> Result<(), ApiError> {
     }
     if has_nul(json) {
         return Err(ApiError::invalid("The body must not contain the character U+0000."));
+    }
+    if let Some(path) = large_integers::first(json) {
+        let message = format!("must be from {} to {}: send a larger whole number as text", i64::MIN, u64::MAX);
+        return Err(ApiError::invalid_field(path, message));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use switchhook_net::outbound::ws::http_address;
 use url::Url;
 
 use super::CreateConnection;
+use super::credentials::{self, MASK};
 use crate::catalogue::{CATALOGUE, CatalogueEntry};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
@@ -22,19 +23,9 @@ use crate::http::unknown_query::alike;
 use crate::store::connections::ConnectionRow;
 use crate::talk::tools::secrets;
 
-/// Prefix of a masked credential; its last characters follow.
-pub(super) const MASK: &str = "••••";
-
-pub(super) const MAX_CREDENTIALS: usize = 20;
-/// Enough for a private key in PEM form.
-pub(super) const MAX_CREDENTIAL: usize = 16 * 1024;
 /// Maximum size of the settings, in bytes of JSON.
 const MAX_SETTINGS: usize = 16 * 1024;
 const MAX_CONCURRENT: i64 = 100_000;
-/// Minimum length of a provider's key, in characters.
-const MIN_KEY: usize = 8;
-/// Providers that require a key unless `base_url` names another server.
-const WITH_KEY: [&str; 7] = ["openai", "anthropic", "gemini", "deepgram", "assemblyai", "elevenlabs", "cartesia"];
 
 /// Parses and validates a whole connection.
 ///
@@ -52,6 +43,7 @@ pub(crate) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Parsed<Crea
     {
         *url = entered;
     }
+    credentials::trim(&mut body.value.credentials);
     let errors = check(&body.value, addresses);
     if errors.is_empty() { Ok(body) } else { Err(ApiError::invalid_fields(errors)) }
 }
@@ -80,14 +72,13 @@ pub(crate) fn unknown_settings(provider: &str, settings: &Map<String, Value>) ->
 fn check(request: &CreateConnection, addresses: &AddressPolicy) -> Vec<FieldError> {
     let mut errors: Vec<_> = check_name("name", &request.name).into_iter().collect();
     match CatalogueEntry::named(&request.provider) {
-        Some(provider) => errors.extend(missing_credentials(provider, request.credentials.reveal())),
+        Some(provider) => errors.extend(credentials::missing(provider, request.credentials.reveal())),
         None => {
             let known: Vec<_> = CATALOGUE.iter().map(|provider| provider.name).collect();
             errors.push(FieldError::new("provider", format!("must be one of: {}", known.join(", "))));
         }
     }
-    errors.extend(bad_credentials(request.credentials.reveal()));
-    errors.extend(short_key(request));
+    errors.extend(credentials::bad(request));
     errors.extend(large_settings(&request.settings));
     errors.extend(bad_base_url(&request.settings, addresses));
     errors.extend(framing_headers(&request.settings));
@@ -102,35 +93,6 @@ fn check(request: &CreateConnection, addresses: &AddressPolicy) -> Vec<FieldErro
         errors.push(FieldError::new("limits.max_concurrent", format!("must be from 1 to {MAX_CONCURRENT}")));
     }
     errors
-}
-
-fn missing_credentials(provider: &CatalogueEntry, given: &Credentials) -> Vec<FieldError> {
-    let missing = provider.required.iter().filter(|name| !given.contains_key(**name));
-    missing.map(|name| FieldError::new(format!("credentials.{name}"), "is required")).collect()
-}
-
-fn bad_credentials(credentials: &Credentials) -> Vec<FieldError> {
-    if credentials.len() > MAX_CREDENTIALS {
-        return vec![FieldError::new("credentials", format!("may have at most {MAX_CREDENTIALS} entries"))];
-    }
-    let bad = credentials.iter().filter_map(|(name, secret)| {
-        let message = match secret {
-            secret if secret.is_empty() => "must not be empty".to_owned(),
-            secret if secret.len() > MAX_CREDENTIAL => format!("must be at most {MAX_CREDENTIAL} bytes"),
-            secret if secret.starts_with(MASK) => "is masked: send the real secret".to_owned(),
-            _ => return None,
-        };
-        Some(FieldError::new(format!("credentials.{name}"), message))
-    });
-    bad.collect()
-}
-
-/// Rejects a truncated key.
-fn short_key(request: &CreateConnection) -> Option<FieldError> {
-    let own_server = request.settings.get("base_url").is_some_and(|url| !url.is_null() && url != "");
-    let key = request.credentials.reveal().get("api_key").filter(|key| !key.is_empty() && !own_server)?;
-    let short = WITH_KEY.contains(&request.provider.as_str()) && key.chars().count() < MIN_KEY;
-    short.then(|| FieldError::new("credentials.api_key", format!("must have at least {MIN_KEY} characters")))
 }
 
 fn large_settings(settings: &Map<String, Value>) -> Option<FieldError> {
@@ -176,7 +138,7 @@ fn bad_for_tools(request: &CreateConnection) -> Vec<FieldError> {
 
 /// Returns warnings about a new connection.
 pub(crate) fn warnings(row: &ConnectionRow) -> impl Iterator<Item = String> {
-    unusable(&row.provider).into_iter().chain(unbound(row))
+    unusable(&row.provider).into_iter().chain(credentials::unused(row)).chain(unbound(row))
 }
 
 /// Warns if nothing restricts where the secrets of tools are sent.

@@ -1,6 +1,7 @@
 //! `/v1/connections`: credentials and settings of carriers and providers.
 
 pub(crate) mod change;
+mod credentials;
 mod test;
 mod voice_lists;
 mod voices;
@@ -124,11 +125,12 @@ impl PartialSchema for CredentialChanges {
 }
 
 fn secrets(description: &str, kind: SchemaType) -> RefOr<Schema> {
-    let secret = ObjectBuilder::new().schema_type(kind).min_length(Some(1)).max_length(Some(change::MAX_CREDENTIAL));
+    let secret =
+        ObjectBuilder::new().schema_type(kind).min_length(Some(1)).max_length(Some(credentials::MAX_CREDENTIAL));
     let secrets = ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some(description))
-        .max_properties(Some(change::MAX_CREDENTIALS))
+        .max_properties(Some(credentials::MAX_CREDENTIALS))
         .additional_properties(Some(RefOr::<Schema>::from(secret)));
     secrets.into()
 }
@@ -187,7 +189,7 @@ impl From<ConnectionRow> for ConnectionResource {
                 .hints
                 .0
                 .into_iter()
-                .map(|(name, hint)| (name, format!("{}{hint}", change::MASK)))
+                .map(|(name, hint)| (name, format!("{}{hint}", credentials::MASK)))
                 .collect(),
             limits: ConnectionLimits { max_concurrent: row.max_concurrent },
             created_at: Timestamp::from_micros(row.created_at),
@@ -302,6 +304,7 @@ async fn update(
     tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
     let row = connections::get(&mut tx, tenant.id, id).await?.ok_or_else(connection_not_found)?;
     let Patched { row, changed, mut warnings } = change::apply(row, &patch, &state)?;
+    warnings.extend(credentials::unused(&row));
     warnings.extend(change::unbound(&row));
     if changed {
         write_changed(&mut tx, &row).await?;

@@ -9,6 +9,7 @@ mod follow;
 mod keys;
 mod lists;
 mod live;
+mod pasted;
 mod recording;
 mod secrets;
 mod statistics;
