@@ -16,7 +16,7 @@ const OLD_CALLS: u64 = 20_000;
 const UNTIL_FIRST: Duration = Duration::from_secs(90);
 const UNTIL_LAST: Duration = Duration::from_secs(600);
 /// How often its progress is polled.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The result of pruning.
 pub(crate) struct Pruned {
@@ -51,7 +51,7 @@ pub(crate) async fn measure(place: &mut Place, args: &Args) -> anyhow::Result<Pr
     let mut now = before;
     while now.iter().sum::<i64>() > 0 && begun.elapsed() < if now == before { UNTIL_FIRST } else { UNTIL_LAST } {
         times.push(placing.one().await?);
-        if looked.elapsed() > LOOK {
+        if looked.elapsed() > POLL_INTERVAL {
             now = count(&mut database, last).await?;
             looked = Instant::now();
             bar.set_position((before.iter().sum::<i64>() - now.iter().sum::<i64>()).unsigned_abs());

@@ -16,7 +16,7 @@ pub(super) const SPEECH_DBFS: std::ops::RangeInclusive<f32> = -23.0..=-17.0;
 /// Sound that is so much softer than the speech around it is silence.
 const AUDIBLE_DB: f32 = -28.0;
 /// Silence is looked for in pieces of this length.
-const LOOK: usize = per_ms(5);
+const POWER_WINDOW: usize = per_ms(5);
 /// The shortest break at which a pause is put.
 const BREAK_MS: usize = 30;
 /// Parts begin and end so softly that no click is heard.
@@ -82,7 +82,7 @@ pub(super) fn gain(db: f32) -> f32 {
 
 /// The level of the audible part: the root mean square of its louder half.
 fn level(audio: &[f32]) -> f32 {
-    let mut powers: Vec<f32> = audio.chunks(LOOK).map(|piece| rms(piece).powi(2)).collect();
+    let mut powers: Vec<f32> = audio.chunks(POWER_WINDOW).map(|piece| rms(piece).powi(2)).collect();
     powers.sort_by(f32::total_cmp);
     let louder = &powers[powers.len() / 2..];
     (louder.iter().sum::<f32>() / louder.len().max(1) as f32).sqrt().max(1e-6)
@@ -99,7 +99,7 @@ pub(super) fn through_line(audio: &[f32], dbfs: f32) -> Part {
 
 fn audible(audio: &[f32]) -> Vec<bool> {
     let threshold = level(audio) * gain(AUDIBLE_DB);
-    audio.chunks(LOOK).map(|piece| rms(piece) >= threshold).collect()
+    audio.chunks(POWER_WINDOW).map(|piece| rms(piece) >= threshold).collect()
 }
 
 fn trim(audio: &[f32]) -> &[f32] {
@@ -107,7 +107,7 @@ fn trim(audio: &[f32]) -> &[f32] {
     let (Some(first), Some(last)) = (audible.iter().position(|is| *is), audible.iter().rposition(|is| *is)) else {
         return &[];
     };
-    &audio[first * LOOK..((last + 1) * LOOK).min(audio.len())]
+    &audio[first * POWER_WINDOW..((last + 1) * POWER_WINDOW).min(audio.len())]
 }
 
 /// Cuts at the longest break near `place`, a share of the length; `None` if there is no break.
@@ -129,7 +129,7 @@ pub(super) fn cut(audio: &[f32], place: f32) -> Option<[Part; 2]> {
         (end - start) * 5 >= BREAK_MS && (middle - place).abs() < 0.2
     };
     let (start, end) = breaks.into_iter().filter(near).max_by(|a, b| score(a).total_cmp(&score(b)))?;
-    Some([audio[..start * LOOK].to_vec(), audio[end * LOOK..].to_vec()])
+    Some([audio[..start * POWER_WINDOW].to_vec(), audio[end * POWER_WINDOW..].to_vec()])
 }
 
 /// Room noise: a little more of it at the low end, as in rooms.

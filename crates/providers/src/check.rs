@@ -242,7 +242,7 @@ async fn hear(stt: &dyn Stt) -> Result<String, String> {
             }
             Some(SttEvent::Final { .. }) => return Ok("It understood a recorded word.".to_owned()),
             Some(SttEvent::Failed { words, .. }) => return Err(format!("{}.", words.trim_end_matches('.'))),
-            Some(SttEvent::Partial { .. } | SttEvent::TurnJudged) => {}
+            Some(SttEvent::Partial { .. } | SttEvent::EndOfTurn) => {}
             None => return Err("It stopped without having said anything.".to_owned()),
         }
     }

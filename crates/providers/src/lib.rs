@@ -311,7 +311,7 @@ pub enum SttEvent {
         text: String,
     },
     /// The provider's own endpointing ended the turn.
-    TurnJudged,
+    EndOfTurn,
     /// The session has failed.
     Failed {
         /// The code the call fails with.
@@ -423,14 +423,14 @@ pub struct AnalysisRequest {
     /// JSON Schema of the outcome, if the agent has one.
     pub schema: Option<Schema>,
     /// Collects usage as soon as it is known.
-    pub spent: Spent,
+    pub meter: UsageMeter,
 }
 
 /// Usage so far of work that may still fail.
 #[derive(Clone, Debug, Default)]
-pub struct Spent(Arc<Mutex<Usage>>);
+pub struct UsageMeter(Arc<Mutex<Usage>>);
 
-impl Spent {
+impl UsageMeter {
     /// Adds usage.
     pub fn add(&self, more: Usage) {
         let mut usage = self.0.lock().unwrap_or_else(PoisonError::into_inner);

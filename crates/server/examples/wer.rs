@@ -159,7 +159,7 @@ async fn listen(stt: &LocalStt, stream: &[i16]) -> Result<(Vec<(Range<usize>, St
                             }
                         }
                         SttEvent::Failed { words, .. } => return Err(words.into()),
-                        SttEvent::Partial { .. } | SttEvent::TurnJudged => {}
+                        SttEvent::Partial { .. } | SttEvent::EndOfTurn => {}
                     }
                 }
                 waited += stopped.elapsed();

@@ -12,6 +12,7 @@ mod refused_tools;
 pub(crate) mod server;
 mod shorten;
 pub(crate) mod speech_filter;
+mod stream_state;
 mod token_limits;
 pub(crate) mod turns;
 mod unopened_reasoning;
@@ -19,7 +20,6 @@ pub(crate) mod unstreamed;
 mod withheld;
 mod written_calls;
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -38,12 +38,15 @@ pub(crate) use self::failure::{LlmFailure, Retry};
 use self::refused_tools::{Learnt, RefusedTools};
 pub(crate) use self::server::{LLM_SETTINGS, LlmServer};
 use self::speech_filter::SpeechFilter;
+use self::stream_state::StreamState;
 use self::token_limits::{TokenLimit, TokenLimits, USED_UP, raise};
 use self::unopened_reasoning::UnopenedReasoning;
 use self::unstreamed::Unstreamed;
 pub use self::withheld::Withheld;
 use crate::sse::{EventStream, TooLong};
-use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, RefusedTool, Spent, ToolSpec, Usage};
+use crate::{
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, RefusedTool, ToolSpec, Usage, UsageMeter,
+};
 
 /// The longest word that keeps a connection open as the data of an event, in bytes.
 const LONGEST_HEARTBEAT: usize = 24;
@@ -60,14 +63,6 @@ const PAUSES: [Duration; TRIES - 1] = [Duration::from_millis(100), Duration::fro
 const STREAM_BYTES: usize = 1024 * 1024;
 /// How many bytes of the response to a warmup request are read.
 const WARMUP_BYTES: usize = 256 * 1024;
-/// The longest response, in characters: half an hour of speech.
-const MOST_CHARACTERS: usize = 20_000;
-/// Characters that end a sentence.
-const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '\u{2026}', '\u{3002}', '\u{ff01}', '\u{ff1f}', '"', '\u{201d}'];
-/// The most tool calls in one response.
-const MOST_TOOLS: usize = 16;
-/// Their total size in bytes: they stay in the history, and are sent again with every request.
-const CALL_BYTES: usize = 128 * 1024;
 /// Token limit of a response when the agent sets none: a caller does not listen longer.
 pub(crate) const MAX_TOKENS: u32 = 300;
 
@@ -155,12 +150,12 @@ impl<D: LlmAdapter> LlmClient<D> {
         }
     }
 
-    /// Makes one request, with retries. The usage of each attempt is added to `spent`.
+    /// Makes one request, with retries. The usage of each attempt is added to `meter`.
     async fn with_retries(
         &self,
         mut request: LlmRequest,
         events: &mpsc::Sender<LlmEvent>,
-        spent: &Spent,
+        meter: &UsageMeter,
     ) -> Result<(), LlmFailure> {
         let may_be_silent = has_pressed_keys(&request.messages);
         let mut changes = self.prepare(&mut request);
@@ -180,7 +175,7 @@ impl<D: LlmAdapter> LlmClient<D> {
                 attempted.map_err(|failure| if used_up(&failure) { LlmFailure::used_up(limit) } else { failure });
             let estimated = || estimate(characters(&request.messages), reading.characters);
             let used = response.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
-            spent.add(used.unwrap_or_default());
+            meter.add(used.unwrap_or_default());
             let Err(failure) = attempted else {
                 self.accepts(&request.tools);
                 self.limits.remember(&model, changes.requested, request.max_tokens.unwrap_or(MAX_TOKENS));
@@ -368,14 +363,14 @@ impl<D: LlmAdapter> LlmClient<D> {
         &self,
         request: LlmRequest,
         events: mpsc::Sender<LlmEvent>,
-        spent: &Spent,
+        meter: &UsageMeter,
     ) -> Result<(), ProviderError> {
-        let asked = timeout(RESPONSE_TIMEOUT, self.with_retries(request, &events, spent)).await;
+        let asked = timeout(RESPONSE_TIMEOUT, self.with_retries(request, &events, meter)).await;
         let asked = asked.unwrap_or_else(|_| Err(LlmFailure::timeout(RESPONSE_TIMEOUT)));
         asked.map_err(|failure| failure.into_error(self.dialect.name(), self.server.key()))
     }
 
-    async fn collect_text(&self, request: LlmRequest, spent: &Spent) -> Result<String, ProviderError> {
+    async fn collect_text(&self, request: LlmRequest, meter: &UsageMeter) -> Result<String, ProviderError> {
         let (events, mut pieces) = mpsc::channel(16);
         let collecting = async {
             let mut text = String::new();
@@ -386,117 +381,8 @@ impl<D: LlmAdapter> LlmClient<D> {
             }
             text
         };
-        let (done, text) = tokio::join!(self.respond_within(request, events, spent), collecting);
+        let (done, text) = tokio::join!(self.respond_within(request, events, meter), collecting);
         done.map(|()| text)
-    }
-}
-
-/// Progress of one response.
-#[derive(Default)]
-struct StreamState {
-    /// Whether any event has arrived.
-    seen: bool,
-    /// The beginning of the body until the first event.
-    unread: Vec<u8>,
-    /// Whether the stream reported that it is complete.
-    done: bool,
-    /// Whether the model has started to write.
-    alive: bool,
-    /// Whether some output was emitted.
-    begun: bool,
-    /// Whether a tool was called, or began to be.
-    calls: bool,
-    /// Whether the latest output ends a sentence.
-    sentence: bool,
-    filter: SpeechFilter,
-    characters: usize,
-    limit: TokenLimit,
-}
-
-impl StreamState {
-    /// Passes on a step. Returns whether it was the last one needed.
-    async fn take(&mut self, step: StreamStep, events: &mpsc::Sender<LlmEvent>) -> Result<bool, LlmFailure> {
-        match step {
-            StreamStep::Text(text) => {
-                self.alive = true;
-                self.characters += text.chars().count();
-                if self.characters > MOST_CHARACTERS {
-                    return Err(LlmFailure::too_large());
-                }
-                let spoken = self.filter.spoken(&text);
-                self.calls |= self.filter.has_calls();
-                return Ok(!self.give(spoken, events).await);
-            }
-            StreamStep::Over => return Ok(true),
-            StreamStep::Tool => (self.alive, self.calls) = (true, true),
-            StreamStep::Nothing => {}
-        }
-        Ok(false)
-    }
-
-    fn keep_unread(&mut self, piece: &[u8]) {
-        if self.seen {
-            self.unread = Vec::new();
-        } else {
-            let room = unstreamed::LONGEST - self.unread.len();
-            self.unread.extend_from_slice(&piece[..piece.len().min(room)]);
-        }
-    }
-
-    /// Emits text, without blanks before the first word. Returns false when the receiver is closed.
-    async fn give(&mut self, text: String, events: &mpsc::Sender<LlmEvent>) -> bool {
-        if text.is_empty() || (!self.begun && text.trim().is_empty()) {
-            return true;
-        }
-        self.begun = true;
-        if let Some(last) = text.trim_end().chars().last() {
-            self.sentence = SENTENCE_ENDS.contains(&last);
-        }
-        events.send(LlmEvent::Delta(text)).await.is_ok()
-    }
-
-    async fn finish<A: LlmResponse>(
-        &mut self,
-        provider: &'static str,
-        response: &mut A,
-        events: &mpsc::Sender<LlmEvent>,
-    ) -> Result<(), LlmFailure> {
-        let mut calls = match response.finish(self.done) {
-            // Complete sentences were spoken, and a missing rest does no harm.
-            Err(failure) if failure == LlmFailure::cut_off() && self.sentence && !self.calls => {
-                tracing::warn!(provider, "LLM response ended without a finish reason");
-                Vec::new()
-            }
-            finished => finished?,
-        };
-        let rest = self.filter.rest(response.is_cut());
-        let written = self.filter.calls();
-        // Another attempt may return a valid one.
-        if !written.unreadable.is_empty() && !self.begun && rest.trim().is_empty() {
-            return Err(LlmFailure::unusable("it wrote a tool call that cannot be read"));
-        }
-        calls.extend(written.calls);
-        calls.extend(written.unreadable);
-        drop_repeated(provider, &mut calls);
-        if calls.len() > MOST_TOOLS || calls.iter().map(bytes).sum::<usize>() > CALL_BYTES {
-            Queue::LlmStream.full();
-            return Err(LlmFailure::too_large());
-        }
-        self.give(rest, events).await;
-        if calls.is_empty() && !self.begun {
-            return Err(if response.is_cut() { LlmFailure::used_up(self.limit) } else { LlmFailure::empty_response() });
-        }
-        let mut ids = HashSet::new();
-        for (position, mut call) in calls.into_iter().enumerate() {
-            self.begun = true;
-            // Results refer to calls by id.
-            if !ids.insert(call.id.clone()) {
-                call.id = format!("{}_{position}", call.id);
-            }
-            // When the receiver is gone, the response is no longer wanted.
-            let _ = events.send(LlmEvent::ToolCall(Box::new(call))).await;
-        }
-        Ok(())
     }
 }
 
@@ -505,28 +391,6 @@ fn is_heartbeat(data: &str) -> bool {
     let word = data.trim().trim_matches(['[', ']', ':']);
     (1..=LONGEST_HEARTBEAT).contains(&word.len())
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" _-".contains(&byte))
-}
-
-/// Drops calls that a response makes twice: under two ids, or as text beside the structured one. Pressing a key twice is meant.
-fn drop_repeated(provider: &'static str, calls: &mut Vec<ToolCall>) {
-    let mut made = HashSet::new();
-    calls.retain(|call| {
-        let first = call.name == SEND_DTMF || made.insert((call.name.clone(), call.arguments.to_string()));
-        if !first {
-            tracing::warn!(
-                provider,
-                tool = call.name,
-                "LLM made the same tool call twice in one response; it is made once"
-            );
-        }
-        first
-    });
-}
-
-/// Returns the size of a tool call in the history of the conversation, in bytes.
-fn bytes(call: &ToolCall) -> usize {
-    let signature = call.signature.as_ref().map_or(0, String::len);
-    call.id.len() + call.name.len() + call.arguments.to_string().len() + signature
 }
 
 /// Estimates the usage of a response whose server does not report it: four characters per token.
@@ -575,8 +439,8 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
     }
 
     async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
-        let spent = Spent::default();
-        self.respond_within(request, events, &spent).await.map(|()| spent.usage())
+        let meter = UsageMeter::default();
+        self.respond_within(request, events, &meter).await.map(|()| meter.usage())
     }
 
     fn refused(&self, tools: &[ToolSpec]) -> Vec<RefusedTool> {
@@ -594,14 +458,14 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
         let mut prompt = analysis::prompt(&request);
-        let text = self.collect_text(prompt.clone(), &request.spent).await?;
+        let text = self.collect_text(prompt.clone(), &request.meter).await?;
         let wrong = match analysis::read(&text, request.schema.as_ref()).await {
             Ok(found) => return Ok(found),
             Err(wrong) => wrong,
         };
         prompt.messages.push(Message::new(Role::Assistant, text));
         prompt.messages.push(Message::new(Role::User, wrong.to_model()));
-        let text = self.collect_text(prompt, &request.spent).await?;
+        let text = self.collect_text(prompt, &request.meter).await?;
         match analysis::read(&text, request.schema.as_ref()).await {
             Ok(found) => Ok(found),
             Err(analysis::AnalysisProblem::Outcome { summary, .. }) => {

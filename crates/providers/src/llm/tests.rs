@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::stream_state::drop_repeated;
 use super::*;
 
 /// A response that has ended without a tool call.

@@ -87,7 +87,7 @@ async fn hear(samples: &[i16]) -> Vec<(u32, String)> {
                     match events.recv().await.expect("the session lives") {
                         SttEvent::Final { segment, text } => finals.push((segment, text)),
                         SttEvent::Failed { words, .. } => panic!("{words}"),
-                        SttEvent::Partial { .. } | SttEvent::TurnJudged => {}
+                        SttEvent::Partial { .. } | SttEvent::EndOfTurn => {}
                     }
                 }
             }
@@ -201,7 +201,7 @@ async fn a_wideband_call_is_understood_as_it_is_and_spoken_to_with_the_upper_hal
         match events.recv().await.unwrap() {
             SttEvent::Final { text, .. } => break text,
             SttEvent::Failed { words, .. } => panic!("{words}"),
-            SttEvent::Partial { .. } | SttEvent::TurnJudged => {}
+            SttEvent::Partial { .. } | SttEvent::EndOfTurn => {}
         }
     };
     assert_eq!(WordErrors::between(line.text, &text).errors, 0, "{text}");

@@ -329,16 +329,16 @@ impl Transcripts {
                     .last
                     .as_ref()
                     .is_some_and(|last| !last.text.trim().is_empty() && now - last.at < LATE_TEXT_WINDOW);
-                return if emitted && !self.speaking { vec![SttEvent::TurnJudged] } else { Vec::new() };
+                return if emitted && !self.speaking { vec![SttEvent::EndOfTurn] } else { Vec::new() };
             }
-            return vec![self.finish_next(now), SttEvent::TurnJudged];
+            return vec![self.finish_next(now), SttEvent::EndOfTurn];
         };
         let earlier = self.open.drain(..).map(|open| SttEvent::Final { segment: open.segment, text: String::new() });
         let mut events: Vec<SttEvent> = earlier.collect();
         events.push(self.finish(last.segment, now));
         // The caller speaks again: this end of turn would include the new words.
         if !self.speaking {
-            events.push(SttEvent::TurnJudged);
+            events.push(SttEvent::EndOfTurn);
         }
         events
     }

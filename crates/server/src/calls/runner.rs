@@ -72,7 +72,7 @@ pub(super) async fn run(context: Context, row: CallRow, reason: ClaimReason, mut
 }
 
 /// Waits until the conversation is ready or cannot begin, so that no phone rings for a conversation that would fail.
-async fn news(prepared: &mut Option<Prepared>) -> Preparation {
+async fn preparation_progress(prepared: &mut Option<Prepared>) -> Preparation {
     match prepared {
         Some(prepared) => prepared.progress().await,
         None => std::future::pending().await,
@@ -342,7 +342,7 @@ impl Runner {
                     RunnerSignal::Abandon => return Err(Stopped),
                 },
                 Some(event) = entry.received.recv() => self.leg_event(event),
-                news = news(&mut self.prepared) => match news {
+                progress = preparation_progress(&mut self.prepared) => match progress {
                     Preparation::Ready => {
                         self.answering.ready = true;
                         self.answer_if_due();

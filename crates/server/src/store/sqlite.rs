@@ -21,7 +21,7 @@ use crate::files;
 /// Concurrent read connections.
 const READERS: u32 = 8;
 /// How long a transaction waits for its turn, and a statement for a lock of another program. A client gets its answer within 5 s.
-const PATIENCE: Duration = Duration::from_secs(4);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(4);
 /// Size of the write-ahead log after a checkpoint, in bytes.
 const LOG_SIZE_LIMIT: &str = "16777216";
 /// Maximum pages of an existing database that is rebuilt so that it can return space; takes less than a second. New databases are
@@ -44,14 +44,14 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer, Dat
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
-        .busy_timeout(PATIENCE)
+        .busy_timeout(LOCK_TIMEOUT)
         .pragma("journal_size_limit", LOG_SIZE_LIMIT)
         // Overwrites deleted data, so that words do not stay in free pages.
         .pragma("secure_delete", "ON");
     let writer = Writer::open(&options).await.with_context(named)?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
-        .acquire_timeout(PATIENCE)
+        .acquire_timeout(LOCK_TIMEOUT)
         .connect_with(options.read_only(true).create_if_missing(false))
         .await
         .with_context(named)?;
@@ -154,7 +154,7 @@ impl Writer {
 
     /// Starts a transaction. Turns that wait behind one that waits for another program's lock do not add up their waiting.
     pub(super) async fn begin(&self) -> Result<WriteTurn, sqlx::Error> {
-        tokio::time::timeout(PATIENCE, self.turn()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+        tokio::time::timeout(LOCK_TIMEOUT, self.turn()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
     async fn turn(&self) -> Result<WriteTurn, sqlx::Error> {

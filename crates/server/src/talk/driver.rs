@@ -30,7 +30,7 @@ use switchhook_core::replay::InputLogWriter;
 use switchhook_media::format::FRAME_DURATION;
 use switchhook_media::frame::CallerAudio;
 use switchhook_media::vad::{Vad, VadSettings};
-use switchhook_providers::{ProviderError, Spent, TtsAudio, Usage};
+use switchhook_providers::{ProviderError, TtsAudio, Usage, UsageMeter};
 use switchhook_runtime::panics::{caught, caught_now};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
@@ -121,7 +121,7 @@ impl Models {
     }
 
     /// Ends all work and adds its cost to `usage`.
-    async fn end(self, usage: &Spent) {
+    async fn end(self, usage: &UsageMeter) {
         match self {
             Self::Cascade(cascade) => cascade.end(usage).await,
             Self::Realtime(mut realtime) => realtime.estimate_usage(usage),
@@ -154,7 +154,7 @@ pub(super) struct Driver {
     last_response: Option<ResponseStages>,
     decisions: Vec<Decision>,
     inputs: Option<InputLogWriter>,
-    usage: Spent,
+    usage: UsageMeter,
     notes: Notes,
     end: Option<Ended>,
 }
@@ -175,7 +175,7 @@ impl Driver {
         models: Models,
         media: Media,
         notes: Notes,
-        usage: Spent,
+        usage: UsageMeter,
     ) -> Box<Self> {
         let (agent, format, zero) = (&settings.agent, settings.format, Timestamp::from_micros(0));
         let recorder = settings.recording.clone().map(|path| Recorder::start(path, format));

@@ -20,8 +20,8 @@ use switchhook_providers::llm::{self, Withheld};
 use switchhook_providers::prices::Rates;
 use switchhook_providers::tts::cost;
 use switchhook_providers::{
-    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Stt, SttEvent, SttOptions, Tts,
-    TtsAudio, Usage,
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio,
+    Usage, UsageMeter,
 };
 use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::{Semaphore, mpsc};
@@ -138,16 +138,16 @@ pub enum Signal<T> {
 }
 
 impl Pipeline {
-    /// Starts to open the first STT that works, with the others as fallbacks. Adds their cost to `spent`.
+    /// Starts to open the first STT that works, with the others as fallbacks. Adds their cost to `meter`.
     #[must_use]
-    pub fn start_stt(&self, events: mpsc::Sender<SttEvent>, spent: &Spent) -> SpeechToText {
+    pub fn start_stt(&self, events: mpsc::Sender<SttEvent>, meter: &UsageMeter) -> SpeechToText {
         let rates = |position: usize| self.rates.stt.get(position).copied().flatten();
         let providers = self.stt.iter().cloned().enumerate();
         let providers = providers.map(|(position, (stt, options))| SttProvider {
             stt,
             options,
             rates: rates(position),
-            spent: spent.clone(),
+            meter: meter.clone(),
         });
         SpeechToText::begin(providers.collect(), events)
     }
@@ -225,7 +225,7 @@ impl Pipeline {
     pub fn cache_phrases(
         &self,
         texts: Vec<String>,
-        spent: Spent,
+        meter: UsageMeter,
         places: Arc<Semaphore>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let pipeline = self.clone();
@@ -238,7 +238,7 @@ impl Pipeline {
                 let Ok(place) = places.acquire().await else { return };
                 let Some(making) = pipeline.phrases.make(voice, text) else { continue };
                 let characters = text.chars().count() as u64;
-                spent.add(pipeline.stopped(characters));
+                meter.add(pipeline.stopped(characters));
                 match pipeline.say_into_memory(voice, text).await {
                     Ok(said) => making.store(said),
                     Err(error) => return drop(voice.1.health.judge(error)),
@@ -350,12 +350,12 @@ impl Pipeline {
                 last = refusal;
                 continue;
             }
-            let spent = Spent::default();
+            let meter = UsageMeter::default();
             let request = AnalysisRequest {
                 model: settings.model.clone(),
                 messages: messages.to_vec(),
                 schema: schema.cloned(),
-                spent: spent.clone(),
+                meter: meter.clone(),
             };
             let looking = async {
                 if let Some((wait, _)) = settings.health.rate_limited() {
@@ -368,9 +368,9 @@ impl Pipeline {
                 Err(_) => Err(timed_out("language model", timeout_after)),
             };
             if matches!(looking, Err(ProviderError::Timeout { .. })) {
-                spent.add(llm::estimate(llm::characters(messages), 0));
+                meter.add(llm::estimate(llm::characters(messages), 0));
             }
-            cost = cost + priced(&self.rates.llm, position, spent.usage());
+            cost = cost + priced(&self.rates.llm, position, meter.usage());
             match looking {
                 Ok(Analysis { summary, outcome }) => return (Ok((strip_nul(summary), strip_nul_value(outcome))), cost),
                 Err(error) => last = error,

@@ -7,7 +7,7 @@ use switchhook_carriers::Media;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, End, Failure};
 use switchhook_core::histogram::Histogram;
-use switchhook_providers::{Spent, Usage};
+use switchhook_providers::{Usage, UsageMeter};
 
 use super::latency::Latencies;
 use super::pipeline::Pipeline;
@@ -61,7 +61,7 @@ impl Prepared {
 
     /// Returns the usage of the conversation, which is updated while it runs.
     #[must_use]
-    pub fn usage(&self) -> Spent {
+    pub fn usage(&self) -> UsageMeter {
         match self {
             Self::Cascade(prepared) => prepared.usage(),
             Self::Realtime(prepared) => prepared.usage(),

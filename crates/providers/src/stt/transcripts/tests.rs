@@ -76,7 +76,7 @@ fn events_in(stream_config: SttStreamConfig, script: Vec<Happens>) -> Vec<String
         .map(|event| match event {
             SttEvent::Partial { text } => format!("~ {text}"),
             SttEvent::Final { segment, text } => format!("{segment} {text}"),
-            SttEvent::TurnJudged => ".".to_owned(),
+            SttEvent::EndOfTurn => ".".to_owned(),
             SttEvent::Failed { .. } => unreachable!("words do not fail"),
         })
         .collect()

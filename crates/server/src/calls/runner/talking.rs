@@ -12,7 +12,7 @@ use switchhook_core::conversation::{End, Failure, FailureCode, Role};
 use switchhook_core::event::NO_CONVERSATION;
 use switchhook_core::privacy::{Redactor, pressed_in};
 use switchhook_core::replay::{Header, InputLog, InputLogWriter, TurnStrategy};
-use switchhook_providers::Spent;
+use switchhook_providers::UsageMeter;
 use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
@@ -39,7 +39,7 @@ pub(super) struct Talk {
     notes: Option<mpsc::UnboundedReceiver<Note>>,
     stage: TalkState,
     /// Its usage, which is updated while it runs.
-    usage: Spent,
+    usage: UsageMeter,
     /// Redacts everything that leaves the conversation. Knows the keys that the caller has pressed so far.
     redactor: Redactor,
     /// The carrier's verdict, if it came before the conversation began.
@@ -98,7 +98,7 @@ enum StoppedTalk {
     /// Its report.
     Report(Box<Report>),
     /// It panicked in reporting, or did not end in time: its usage; the transcript has to do for the rest.
-    Traces(Spent),
+    Partial(UsageMeter),
 }
 
 impl Talk {
@@ -106,7 +106,7 @@ impl Talk {
         Self {
             notes: None,
             stage: TalkState::NotBegun,
-            usage: Spent::default(),
+            usage: UsageMeter::default(),
             redactor: Redactor::default(),
             verdict: None,
         }
@@ -224,7 +224,7 @@ impl Talk {
                     ended.ok().and_then(Result::ok).map(Box::new)
                 }
             };
-            report.map_or(StoppedTalk::Traces(usage), StoppedTalk::Report)
+            report.map_or(StoppedTalk::Partial(usage), StoppedTalk::Report)
         }
     }
 }
@@ -287,7 +287,7 @@ impl Runner {
                     };
                     (WrapUp { inputs, ..wrap_up(&report, &plan, recording).await }, false)
                 }
-                StoppedTalk::Traces(usage) => {
+                StoppedTalk::Partial(usage) => {
                     tracing::error!("a conversation did not report how it went: what was written down has to do");
                     let recording = recovery::repaired(path).await.then_some(recording);
                     (WrapUp { usage: Some(json!(usage.usage())), recording, ..WrapUp::default() }, true)

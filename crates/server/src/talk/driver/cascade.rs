@@ -6,7 +6,7 @@ use switchhook_carriers::CallInfo;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::conversation::cascade::{CascadeEffect, CascadeInput};
 use switchhook_core::conversation::{Failure, FailureCode, Input};
-use switchhook_providers::{LlmEvent, Spent, SttEvent, Usage};
+use switchhook_providers::{LlmEvent, SttEvent, Usage, UsageMeter};
 use tokio::sync::mpsc;
 
 use super::presynthesis::PreparedSpeech;
@@ -67,7 +67,7 @@ impl Cascade {
         greeting.or_else(|| self.prepared.take_if(|(_, speech)| speech.text == text).map(|(_, speech)| speech))
     }
 
-    pub(super) async fn end(mut self, usage: &Spent) {
+    pub(super) async fn end(mut self, usage: &UsageMeter) {
         if let Some((_, speech)) = self.prepared.take() {
             usage.add(speech.cost());
         }
@@ -154,7 +154,7 @@ fn stt_input(event: SttEvent) -> CascadeInput {
     match event {
         SttEvent::Partial { text } => CascadeInput::TranscriptPartial { text: strip_nul(text) },
         SttEvent::Final { segment, text } => CascadeInput::TranscriptFinal { segment, text: strip_nul(text) },
-        SttEvent::TurnJudged => CascadeInput::EndOfTurn,
+        SttEvent::EndOfTurn => CascadeInput::EndOfTurn,
         SttEvent::Failed { code, words } => CascadeInput::SttFailed(stt_failure(code, words)),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchhook_core::conversation::Failure;
-use switchhook_providers::{ProviderError, Spent, TtsAudio, Usage};
+use switchhook_providers::{ProviderError, TtsAudio, Usage, UsageMeter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::task::AbortOnDropHandle;
@@ -86,12 +86,12 @@ pub(super) struct PhraseWarmup {
     /// `None` until it has begun.
     running: Option<AbortHandle>,
     /// Receives its cost.
-    spent: Spent,
+    meter: UsageMeter,
 }
 
 impl PhraseWarmup {
-    pub(super) fn new(texts: Vec<String>, spent: Spent) -> Self {
-        Self { texts, running: None, spent }
+    pub(super) fn new(texts: Vec<String>, meter: UsageMeter) -> Self {
+        Self { texts, running: None, meter }
     }
 
     /// Begins as one of `tasks`, unless it already has. Each phrase takes one of the TTS's `slots`.
@@ -99,7 +99,7 @@ impl PhraseWarmup {
         let texts = std::mem::take(&mut self.texts);
         if !texts.is_empty() {
             self.running =
-                Some(tasks.spawn(pipeline.cache_phrases(texts, self.spent.clone(), slots.clone()).in_current_span()));
+                Some(tasks.spawn(pipeline.cache_phrases(texts, self.meter.clone(), slots.clone()).in_current_span()));
         }
     }
 

@@ -10,7 +10,7 @@ use switchhook_core::conversation::realtime::{RealtimeEffect, RealtimeInput};
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_providers::prices::Rates;
 use switchhook_providers::realtime::{RealtimeEvent, RealtimeSession};
-use switchhook_providers::{ProviderError, Spent, Usage};
+use switchhook_providers::{ProviderError, Usage, UsageMeter};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
@@ -140,7 +140,7 @@ impl Realtime {
     }
 
     /// Marks the usage as an estimate if a response is still running: its usage is unknown.
-    pub(super) fn estimate_usage(&mut self, usage: &Spent) {
+    pub(super) fn estimate_usage(&mut self, usage: &UsageMeter) {
         if std::mem::take(&mut self.responding) {
             usage.add(Usage { llm_estimated: true, ..Usage::default() });
         }

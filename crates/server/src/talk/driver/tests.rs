@@ -199,7 +199,7 @@ async fn a_recogniser_that_panics_is_replaced_by_the_next() {
 async fn a_task_of_the_conversation_that_panics_ends_the_call() {
     let agent = agent();
     let (events, events_in) = mpsc::channel(64);
-    let usage = Spent::default();
+    let usage = UsageMeter::default();
     let stt: Arc<dyn Stt> = Arc::new(SttProvider { bug: Bug::None, heard: Arc::default() });
     let pipeline = pipeline(&agent, vec![stt]);
     let stt = pipeline.start_stt(events, &usage);

@@ -140,7 +140,7 @@ impl Llm for BreaksOff {
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
-        request.spent.add(Usage { llm_input_tokens: 3, llm_output_tokens: 5, ..Usage::default() });
+        request.meter.add(Usage { llm_input_tokens: 3, llm_output_tokens: 5, ..Usage::default() });
         Err(ProviderError::Failed { provider: "broken", words: "No JSON.".to_owned() })
     }
 }

@@ -2,7 +2,7 @@
 
 use switchhook_carriers::Media;
 use switchhook_core::conversation::{Conversation, Failure};
-use switchhook_providers::{ProviderError, Spent, Usage};
+use switchhook_providers::{ProviderError, Usage, UsageMeter};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
@@ -36,7 +36,7 @@ pub struct PreparedCascade {
     ready: bool,
     getting_ready: JoinSet<()>,
     /// The usage so far.
-    usage: Spent,
+    usage: UsageMeter,
 }
 
 impl PreparedCascade {
@@ -44,7 +44,7 @@ impl PreparedCascade {
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline) -> Self {
         let (events, events_in) = mpsc::channel(64);
-        let usage = Spent::default();
+        let usage = UsageMeter::default();
         let stt = pipeline.start_stt(events, &usage);
         let greeting = Conversation::greeting(&settings.agent).map(|text| PreparedSpeech::begin(&pipeline, text, None));
         let mut getting_ready = JoinSet::new();
@@ -111,7 +111,7 @@ impl PreparedCascade {
 
     /// Returns the usage of the conversation, which is updated while it runs.
     #[must_use]
-    pub fn usage(&self) -> Spent {
+    pub fn usage(&self) -> UsageMeter {
         self.usage.clone()
     }
 

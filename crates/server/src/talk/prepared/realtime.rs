@@ -4,7 +4,7 @@ use futures_util::FutureExt as _;
 use switchhook_carriers::Media;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, realtime};
-use switchhook_providers::Spent;
+use switchhook_providers::UsageMeter;
 use switchhook_providers::realtime::RealtimeCommand;
 
 use super::{Preparation, failed_report};
@@ -27,7 +27,7 @@ pub struct PreparedRealtime {
     /// Whether it was reported as ready.
     ready: bool,
     /// The usage so far.
-    usage: Spent,
+    usage: UsageMeter,
 }
 
 impl PreparedRealtime {
@@ -45,7 +45,7 @@ impl PreparedRealtime {
             }
             Ok(opened)
         });
-        Self { settings, pipeline, models, opening, ready: false, usage: Spent::default() }
+        Self { settings, pipeline, models, opening, ready: false, usage: UsageMeter::default() }
     }
 
     /// Waits until the conversation is ready, which is reported once, or cannot begin. Pends forever afterwards. Cancel safe.
@@ -62,7 +62,7 @@ impl PreparedRealtime {
 
     /// Returns the usage of the conversation, which is updated while it runs.
     #[must_use]
-    pub fn usage(&self) -> Spent {
+    pub fn usage(&self) -> UsageMeter {
         self.usage.clone()
     }
 

@@ -153,7 +153,7 @@ impl SttFailover {
                 self.partial.clear();
                 self.settle(segment, text)
             }
-            SttEvent::TurnJudged => vec![Step::Tell(SttEvent::TurnJudged)],
+            SttEvent::EndOfTurn => vec![Step::Tell(SttEvent::EndOfTurn)],
             SttEvent::Failed { code, words } => {
                 self.running = false;
                 self.lost(code, words);

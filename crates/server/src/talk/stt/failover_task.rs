@@ -17,7 +17,7 @@ use super::{STT, SttConnection, SttProvider};
 /// Frames and marks that may be queued: some 20 s.
 const EVENT_CAPACITY: usize = 1024;
 /// How long the task may take to end, which the end of the call waits for.
-const ENDS: Duration = Duration::from_millis(500);
+const END_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Several providers, one of which transcribes the caller.
 pub(super) struct FailoverTask {
@@ -53,7 +53,7 @@ impl FailoverTask {
     /// Ends the task. One that panicked has already ended and closed the events.
     pub(super) async fn end(self) {
         drop(self.input);
-        let _ = timeout(ENDS, self.task).await;
+        let _ = timeout(END_TIMEOUT, self.task).await;
     }
 }
 

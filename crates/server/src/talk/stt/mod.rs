@@ -22,7 +22,7 @@ use switchhook_media::format::FRAME_DURATION;
 use switchhook_media::frame::CallerAudio;
 use switchhook_providers::prices::Rates;
 use switchhook_providers::replay_buffer::SttInput;
-use switchhook_providers::{ProviderError, Spent, Stt, SttEvent, SttOptions, SttSession, Usage};
+use switchhook_providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, Usage, UsageMeter};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
@@ -44,14 +44,14 @@ pub struct SttProvider {
     /// Its prices; `None` if unknown.
     pub rates: Option<Rates>,
     /// Receives its cost when it is dropped.
-    pub spent: Spent,
+    pub meter: UsageMeter,
 }
 
 impl SttProvider {
     async fn open(self, events: mpsc::Sender<SttEvent>) -> Result<SttConnection, ProviderError> {
         let opened = timeout(OPEN_TIMEOUT, self.stt.open(self.options, events)).await;
         let session = opened.unwrap_or_else(|_| Err(ProviderError::timeout(STT, OPEN_TIMEOUT)))?;
-        Ok(SttConnection { session, given: Duration::ZERO, rates: self.rates, spent: self.spent })
+        Ok(SttConnection { session, given: Duration::ZERO, rates: self.rates, meter: self.meter })
     }
 }
 
@@ -61,12 +61,12 @@ struct SttConnection {
     /// The duration of the audio that it was sent.
     given: Duration,
     rates: Option<Rates>,
-    spent: Spent,
+    meter: UsageMeter,
 }
 
 impl Drop for SttConnection {
     fn drop(&mut self) {
-        self.spent.add(self.cost());
+        self.meter.add(self.cost());
     }
 }
 

@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use super::{Fixture, event_data};
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, Script};
+use crate::doubles::twilio::script::{Answer, Delivery, DialOutcome, FarEnd, Script};
 use crate::doubles::twilio::{OWN, Record, signature};
 use crate::harness::text;
 
@@ -47,8 +47,11 @@ async fn a_whole_conversation_is_held_in_both_directions() {
 async fn its_refusals_and_lost_answers_are_understood() {
     let stage = Fixture::new(Flavour::SignalWire).await;
     let client = stage.client();
-    let lost =
-        Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::answering(Answer::FailsAfterwards) };
+    let lost = Script {
+        outcome: DialOutcome::RingsOn,
+        delivery: Delivery::Nothing,
+        ..Script::answering(Answer::FailsAfterwards)
+    };
     stage.double.script("+12025550110", Script::answering(Answer::Refuses(422, 10_000)));
     stage.double.script("+12025550111", Script::answering(Answer::Refuses(400, 4_001)));
     stage.double.script("+12025550112", Script::ending("busy", None));
@@ -81,7 +84,9 @@ async fn its_refusals_and_lost_answers_are_understood() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_it_has_signed_is_listened_to_and_only_its_streams_are_taken() {
     let stage = Fixture::new(Flavour::SignalWire).await;
-    stage.double.script(CALLEE, Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() });
+    stage
+        .double
+        .script(CALLEE, Script { outcome: DialOutcome::RingsOn, delivery: Delivery::Nothing, ..Script::default() });
     let call = stage.place(CALLEE).await;
     stage.client().wait_for(&call, |call| !call["carrier"]["call_id"].is_null()).await;
     let url = stage.status_url(&call);

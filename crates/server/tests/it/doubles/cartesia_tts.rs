@@ -12,46 +12,46 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::voice::{Connected, Fate, KEY, Stage, Utterance, audio_of};
+use super::voice::{Connected, KEY, TtsState, Utterance, UtteranceEnd, audio_of};
 
 /// The most concurrent contexts, as on the smallest plan. (The limit is per account; here per socket, since there is rarely more than
 /// one.)
 const MOST_ACTIVE: usize = 2;
 
-pub(crate) fn router(stage: Stage) -> Router {
-    Router::new().route("/tts/websocket", get(open)).route("/voices", get(voices)).with_state(stage)
+pub(crate) fn router(state: TtsState) -> Router {
+    Router::new().route("/tts/websocket", get(open)).route("/voices", get(voices)).with_state(state)
 }
 
-async fn voices(State(stage): State<Stage>, headers: HeaderMap) -> Response {
-    if let Some(no) = stage.no() {
+async fn voices(State(state): State<TtsState>, headers: HeaderMap) -> Response {
+    if let Some(no) = state.no() {
         return no;
     }
-    identified(&stage, &headers);
+    identified(&state, &headers);
     let voice = |id: &str| json!({ "id": id, "name": id, "description": "Calm.", "language": "en" });
     Json(json!({ "data": [voice("ann-1"), voice("ben-2")], "has_more": true })).into_response()
 }
 
-fn identified(stage: &Stage, headers: &HeaderMap) {
+fn identified(state: &TtsState, headers: &HeaderMap) {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    stage.expect("authorization", header("authorization"), &format!("Bearer {KEY}"));
-    stage.expect("cartesia-version", header("cartesia-version"), "2026-08-14");
+    state.expect("authorization", header("authorization"), &format!("Bearer {KEY}"));
+    state.expect("cartesia-version", header("cartesia-version"), "2026-08-14");
 }
 
-async fn open(State(stage): State<Stage>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
-    stage.answer().await;
-    if let Some(no) = stage.no() {
+async fn open(State(state): State<TtsState>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    state.answer().await;
+    if let Some(no) = state.no() {
         return no;
     }
-    identified(&stage, &headers);
+    identified(&state, &headers);
     upgrade.on_upgrade(move |socket| async move {
-        let connected = Connected::new(&stage);
-        talk(socket, &stage).await;
+        let connected = Connected::new(&state);
+        talk(socket, &state).await;
         drop(connected);
     })
 }
 
 /// Serves a connection until it ends.
-async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
+async fn talk(mut socket: WebSocket, state: &TtsState) -> Option<()> {
     let mut known = HashSet::new();
     let mut stalled: HashMap<String, Vec<Vec<char>>> = HashMap::new();
     loop {
@@ -62,22 +62,22 @@ async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
             let Some(late) = stalled.remove(&context) else {
                 // A cancellation may cross the end of its context.
                 if !known.contains(&context) {
-                    stage.complain("a context was cancelled that was never asked for");
+                    state.complain("a context was cancelled that was never asked for");
                 }
                 continue;
             };
-            stage.note_stopped();
+            state.note_stopped();
             for piece in &late {
                 say(&mut socket, &chunk(&context, piece)).await?;
             }
             continue;
         }
-        check(stage, &request);
+        check(state, &request);
         if context.is_empty() || !known.insert(context.clone()) {
-            stage.complain(format!("the context {context:?} is not a new one"));
+            state.complain(format!("the context {context:?} is not a new one"));
         }
         if stalled.len() >= MOST_ACTIVE {
-            stage.note(|seen| seen.refused += 1);
+            state.note(|seen| seen.refused += 1);
             let busy = json!({
                 "type": "error", "title": "Too many", "message": "Too many contexts are spoken at a time.", "status_code": 429,
                 "error_code": "concurrency_limited", "done": true, "context_id": context,
@@ -86,7 +86,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
             continue;
         }
         let text = request["transcript"].as_str().unwrap_or_default().to_owned();
-        let Utterance { pieces, late, fate } = Utterance::new(stage, &text, request);
+        let Utterance { pieces, late, end } = Utterance::new(state, &text, request);
         if !pieces.is_empty() {
             let spoken = pieces.concat().len();
             // A word that is cut off by the end of the audio has its whole time.
@@ -97,42 +97,42 @@ async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
         for piece in &pieces {
             say(&mut socket, &chunk(&context, piece)).await?;
         }
-        match fate {
-            Fate::End => {
+        match end {
+            UtteranceEnd::End => {
                 let done = json!({ "type": "done", "done": true, "status_code": 206, "context_id": context });
                 say(&mut socket, &done).await?;
             }
-            Fate::Stay { .. } => drop(stalled.insert(context, late)),
-            Fate::Die => return None,
-            Fate::Freeze => std::future::pending().await,
-            Fate::Nonsense => socket.send(Message::text("<html>")).await.ok()?,
-            Fate::Say(mut message) => {
+            UtteranceEnd::Stay { .. } => drop(stalled.insert(context, late)),
+            UtteranceEnd::Die => return None,
+            UtteranceEnd::Freeze => std::future::pending().await,
+            UtteranceEnd::Nonsense => socket.send(Message::text("<html>")).await.ok()?,
+            UtteranceEnd::Say(mut message) => {
                 message["context_id"] = json!(context);
                 say(&mut socket, &message).await?;
             }
-            Fate::Close(code, reason) => {
+            UtteranceEnd::Close(code, reason) => {
                 socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await.ok()?;
             }
         }
     }
 }
 
-fn check(stage: &Stage, request: &Value) {
+fn check(state: &TtsState, request: &Value) {
     let format = json!({ "container": "raw", "encoding": "pcm_mulaw", "sample_rate": 8000 });
     if request["output_format"] != format {
-        stage.complain(format!("telephones do not play {}", request["output_format"]));
+        state.complain(format!("telephones do not play {}", request["output_format"]));
     }
     let voice = request["voice"].as_object();
     if voice.is_none_or(|voice| voice.len() != 1 || voice["id"].as_str().is_none_or(str::is_empty)) {
-        stage.complain(format!("a voice is its id and nothing else: {}", request["voice"]));
+        state.complain(format!("a voice is its id and nothing else: {}", request["voice"]));
     }
     if request["model_id"].as_str().is_none_or(str::is_empty) {
-        stage.complain("there is no model");
+        state.complain("there is no model");
     }
     if request["add_timestamps"] != true || request["continue"] != false {
-        stage.complain("a whole utterance with its times was not asked for");
+        state.complain("a whole utterance with its times was not asked for");
     }
-    stage.expect("language", request["language"].as_str(), "en");
+    state.expect("language", request["language"].as_str(), "en");
 }
 
 fn chunk(context: &str, piece: &[char]) -> Value {

@@ -10,42 +10,42 @@ use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::voice::{Connected, Fate, KEY, Stage, Utterance, audio_of};
+use super::voice::{Connected, KEY, TtsState, Utterance, UtteranceEnd, audio_of};
 
 /// The most flushes on one connection within a minute; further ones are ignored.
 const MOST_FLUSHES: usize = 20;
 
-pub(crate) fn router(stage: Stage) -> Router {
-    Router::new().route("/v1/speak", get(open)).with_state(stage)
+pub(crate) fn router(state: TtsState) -> Router {
+    Router::new().route("/v1/speak", get(open)).with_state(state)
 }
 
 async fn open(
-    State(stage): State<Stage>,
+    State(state): State<TtsState>,
     Query(query): Query<HashMap<String, String>>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    stage.answer().await;
-    if let Some(no) = stage.no() {
+    state.answer().await;
+    if let Some(no) = state.no() {
         return no;
     }
     let token = format!("Token {KEY}");
-    stage.expect("authorization", headers.get("authorization").and_then(|value| value.to_str().ok()), &token);
+    state.expect("authorization", headers.get("authorization").and_then(|value| value.to_str().ok()), &token);
     for (name, value) in [("encoding", "mulaw"), ("sample_rate", "8000")] {
-        stage.expect(name, query.get(name).map(String::as_str), value);
+        state.expect(name, query.get(name).map(String::as_str), value);
     }
     if !query.get("model").is_some_and(|model| model.starts_with("aura-")) {
-        stage.complain(format!("{query:?} has no model of this version"));
+        state.complain(format!("{query:?} has no model of this version"));
     }
     upgrade.on_upgrade(move |socket| async move {
-        let connected = Connected::new(&stage);
-        talk(socket, &stage, &json!(query)).await;
+        let connected = Connected::new(&state);
+        talk(socket, &state, &json!(query)).await;
         drop(connected);
     })
 }
 
 /// Serves a connection until it ends.
-async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()> {
+async fn talk(mut socket: WebSocket, state: &TtsState, asked: &Value) -> Option<()> {
     say(&mut socket, &json!({ "type": "Metadata", "request_id": "r", "model_name": "aura" })).await?;
     let (mut text, mut flushes) = (String::new(), 0);
     let mut stalled: Option<(Vec<Vec<char>>, bool)> = None;
@@ -54,7 +54,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()>
             Message::Text(message) => message,
             // The response to the ping after `Cleared`, which has therefore been read.
             Message::Pong(_) => {
-                stage.note(|seen| seen.settled += 1);
+                state.note(|seen| seen.settled += 1);
                 continue;
             }
             _ => continue,
@@ -64,40 +64,42 @@ async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()>
             Some("Speak") => {
                 let piece = message["text"].as_str().unwrap_or_default();
                 if piece.is_empty() || piece.chars().count() > 2_000 {
-                    stage.complain("a text is empty or too long");
+                    state.complain("a text is empty or too long");
                 }
                 if stalled.is_some() {
-                    stage.complain("it is asked to speak while it speaks; nobody could tell the two apart");
+                    state.complain("it is asked to speak while it speaks; nobody could tell the two apart");
                 }
                 text.push_str(piece);
             }
             Some("Flush") => {
                 flushes += 1;
                 if flushes > MOST_FLUSHES {
-                    stage.complain("too many flushes within a minute");
+                    state.complain("too many flushes within a minute");
                 }
-                let utterance = Utterance::new(stage, &std::mem::take(&mut text), asked.clone());
+                let utterance = Utterance::new(state, &std::mem::take(&mut text), asked.clone());
                 for piece in &utterance.pieces {
                     socket.send(Message::binary(audio_of(piece))).await.ok()?;
                 }
-                match utterance.fate {
-                    Fate::End => say(&mut socket, &json!({ "type": "Flushed", "sequence_id": flushes })).await?,
-                    Fate::Stay { deaf } => stalled = Some((utterance.late, deaf)),
-                    Fate::Die => return None,
-                    Fate::Freeze => std::future::pending().await,
-                    Fate::Nonsense => socket.send(Message::text("<html>")).await.ok()?,
-                    Fate::Say(message) => say(&mut socket, &message).await?,
-                    Fate::Close(code, reason) => {
+                match utterance.end {
+                    UtteranceEnd::End => {
+                        say(&mut socket, &json!({ "type": "Flushed", "sequence_id": flushes })).await?;
+                    }
+                    UtteranceEnd::Stay { deaf } => stalled = Some((utterance.late, deaf)),
+                    UtteranceEnd::Die => return None,
+                    UtteranceEnd::Freeze => std::future::pending().await,
+                    UtteranceEnd::Nonsense => socket.send(Message::text("<html>")).await.ok()?,
+                    UtteranceEnd::Say(message) => say(&mut socket, &message).await?,
+                    UtteranceEnd::Close(code, reason) => {
                         socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await.ok()?;
                     }
                 }
             }
             Some("Clear") => {
                 let Some((late, deaf)) = stalled.take() else {
-                    stage.complain("there is nothing to clear");
+                    state.complain("there is nothing to clear");
                     continue;
                 };
-                stage.note(|seen| seen.stopped += 1);
+                state.note(|seen| seen.stopped += 1);
                 for piece in &late {
                     socket.send(Message::binary(audio_of(piece))).await.ok()?;
                 }
@@ -111,7 +113,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()>
                 }
             }
             Some("Close") => return socket.send(Message::Close(None)).await.ok(),
-            _ => stage.complain(format!("{message} is no message")),
+            _ => state.complain(format!("{message} is no message")),
         }
     }
 }

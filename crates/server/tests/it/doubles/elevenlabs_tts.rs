@@ -12,28 +12,28 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::voice::{Connected, Fate, KEY, Stage, Utterance, audio_of};
+use super::voice::{Connected, KEY, TtsState, Utterance, UtteranceEnd, audio_of};
 
 /// The most contexts; one more is refused, and the socket closed.
 const MOST_CONTEXTS: usize = 5;
 
-pub(crate) fn router(stage: Stage) -> Router {
+pub(crate) fn router(state: TtsState) -> Router {
     Router::new()
         .route("/v1/text-to-speech/{voice}/multi-stream-input", get(open))
         .route("/v2/voices", get(voices))
-        .with_state(stage)
+        .with_state(state)
 }
 
 async fn voices(
-    State(stage): State<Stage>,
+    State(state): State<TtsState>,
     Query(query): Query<HashMap<String, String>>,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(no) = stage.no() {
+    if let Some(no) = state.no() {
         return no;
     }
-    stage.expect("xi-api-key", headers.get("xi-api-key").and_then(|value| value.to_str().ok()), KEY);
-    stage.expect("page_size", query.get("page_size").map(String::as_str), "100");
+    state.expect("xi-api-key", headers.get("xi-api-key").and_then(|value| value.to_str().ok()), KEY);
+    state.expect("page_size", query.get("page_size").map(String::as_str), "100");
     let voice =
         |id: &str| json!({ "voice_id": id, "name": id, "labels": { "language": "en" }, "verified_languages": [] });
     Json(json!({ "voices": [voice("ann-1"), voice("ben-2")], "has_more": true, "next_page_token": "x" }))
@@ -41,31 +41,31 @@ async fn voices(
 }
 
 async fn open(
-    State(stage): State<Stage>,
+    State(state): State<TtsState>,
     Path(voice): Path<String>,
     Query(query): Query<HashMap<String, String>>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if let Some(no) = stage.no() {
+    if let Some(no) = state.no() {
         return no;
     }
-    stage.expect("xi-api-key", headers.get("xi-api-key").and_then(|value| value.to_str().ok()), KEY);
+    state.expect("xi-api-key", headers.get("xi-api-key").and_then(|value| value.to_str().ok()), KEY);
     for (name, value) in [("output_format", "ulaw_8000"), ("auto_mode", "true"), ("inactivity_timeout", "180")] {
-        stage.expect(name, query.get(name).map(String::as_str), value);
+        state.expect(name, query.get(name).map(String::as_str), value);
     }
     let model = query.get("model_id").cloned().unwrap_or_default();
     if model.contains("v3") || model.is_empty() {
-        stage.complain(format!("the model {model:?} is not offered on this websocket"));
+        state.complain(format!("the model {model:?} is not offered on this websocket"));
     }
     if query.contains_key("language_code") != model.ends_with("_v2_5") {
-        stage.complain(format!("the language is not for {model}"));
+        state.complain(format!("the language is not for {model}"));
     }
     upgrade.on_upgrade(move |socket| async move {
-        let connected = Connected::new(&stage);
+        let connected = Connected::new(&state);
         let mut address = json!(query);
         (address["voice"], address["model"]) = (json!(voice), json!(model));
-        talk(socket, &stage, &address).await;
+        talk(socket, &state, &address).await;
         drop(connected);
     })
 }
@@ -79,7 +79,7 @@ struct Context {
 }
 
 /// Serves a connection until it ends.
-async fn talk(mut socket: WebSocket, stage: &Stage, address: &Value) -> Option<()> {
+async fn talk(mut socket: WebSocket, state: &TtsState, address: &Value) -> Option<()> {
     let mut open: HashMap<String, Context> = HashMap::new();
     // Closed contexts that continue until their audio is sent; deaf ones never end.
     let mut stalled: Vec<(String, Vec<Vec<char>>, bool)> = Vec::new();
@@ -90,38 +90,38 @@ async fn talk(mut socket: WebSocket, stage: &Stage, address: &Value) -> Option<(
             return socket.send(Message::Close(None)).await.ok();
         }
         let Some(name) = message["context_id"].as_str().map(str::to_owned) else {
-            stage.complain(format!("{message} names no context"));
+            state.complain(format!("{message} names no context"));
             continue;
         };
         if message["close_context"] == true {
             let Some(context) = open.remove(&name) else {
-                stage.complain("a context was closed that is not open");
+                state.complain("a context was closed that is not open");
                 continue;
             };
             if !context.flushed {
-                stage.complain("what was not flushed is lost when its context is closed");
+                state.complain("what was not flushed is lost when its context is closed");
             }
             let mut asked = address.clone();
             asked["voice_settings"] = context.settings;
-            let utterance = Utterance::new(stage, context.text.trim(), asked);
+            let utterance = Utterance::new(state, context.text.trim(), asked);
             if let Some((late, deaf)) = speak(&mut socket, &name, utterance).await? {
-                stage.note_stopped();
+                state.note_stopped();
                 stalled.push((name, late, deaf));
             }
             continue;
         }
         let Some(text) = message["text"].as_str() else {
-            stage.complain(format!("{message} is no message"));
+            state.complain(format!("{message} is no message"));
             continue;
         };
         match open.get_mut(&name) {
             None => {
                 if text != " " {
-                    stage.complain("a context is opened with one space");
+                    state.complain("a context is opened with one space");
                 }
                 // Stalled contexts have been closed but are not over.
                 if open.len() + stalled.len() == MOST_CONTEXTS {
-                    stage.complain("too many contexts");
+                    state.complain("too many contexts");
                     let frame = CloseFrame { code: 1008, reason: "Maximum simultaneous contexts exceeded".into() };
                     return socket.send(Message::Close(Some(frame))).await.ok();
                 }
@@ -130,10 +130,10 @@ async fn talk(mut socket: WebSocket, stage: &Stage, address: &Value) -> Option<(
             }
             Some(context) => {
                 if !message["voice_settings"].is_null() {
-                    stage.complain("settings come with the first message only");
+                    state.complain("settings come with the first message only");
                 }
                 if !text.is_empty() && !text.ends_with(' ') {
-                    stage.complain("text does not end with a space");
+                    state.complain("text does not end with a space");
                 }
                 context.text.push_str(text);
                 context.flushed |= message["flush"] == true;
@@ -154,24 +154,24 @@ type Late = (Vec<Vec<char>>, bool);
 
 /// Speaks, and returns the rest of an utterance that stalls.
 async fn speak(socket: &mut WebSocket, name: &str, utterance: Utterance) -> Option<Option<Late>> {
-    let Utterance { pieces, late, fate } = utterance;
+    let Utterance { pieces, late, end } = utterance;
     for (at, piece) in pieces.iter().enumerate() {
         say(socket, &chunk(name, piece, at)).await?;
     }
-    match fate {
-        Fate::End => {
+    match end {
+        UtteranceEnd::End => {
             say(socket, &json!({ "audio": null, "alignment": null, "contextId": name })).await?;
             say(socket, &json!({ "isFinal": true, "contextId": name })).await?;
         }
-        Fate::Stay { deaf } => return Some(Some((late, deaf))),
-        Fate::Die => return None,
-        Fate::Freeze => std::future::pending().await,
-        Fate::Nonsense => socket.send(Message::text("<html>")).await.ok()?,
-        Fate::Say(mut message) => {
+        UtteranceEnd::Stay { deaf } => return Some(Some((late, deaf))),
+        UtteranceEnd::Die => return None,
+        UtteranceEnd::Freeze => std::future::pending().await,
+        UtteranceEnd::Nonsense => socket.send(Message::text("<html>")).await.ok()?,
+        UtteranceEnd::Say(mut message) => {
             message["contextId"] = json!(name);
             say(socket, &message).await?;
         }
-        Fate::Close(code, reason) => {
+        UtteranceEnd::Close(code, reason) => {
             socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await.ok()?;
         }
     }

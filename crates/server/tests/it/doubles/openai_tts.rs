@@ -15,7 +15,7 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use switchhook_media::tone::sine;
 
-use super::voice::{Fate, KEY, PER_CHARACTER, Stage, Utterance};
+use super::voice::{KEY, PER_CHARACTER, TtsState, Utterance, UtteranceEnd};
 use super::without_delay;
 
 /// The sample rate of its PCM, in Hz.
@@ -23,8 +23,8 @@ const RATE: u32 = 24_000;
 /// Bytes per piece, which splits samples.
 const PIECE: usize = 2_401;
 
-pub(crate) fn router(stage: Stage) -> Router {
-    Router::new().route("/v1/audio/speech", post(speak)).with_state(stage)
+pub(crate) fn router(state: TtsState) -> Router {
+    Router::new().route("/v1/audio/speech", post(speak)).with_state(state)
 }
 
 /// Returns a tone with the length of `text`.
@@ -34,46 +34,46 @@ pub(crate) fn tone(text: &str, rate: u32) -> Vec<i16> {
     sine(440.0, rate, 0.5, samples)
 }
 
-async fn speak(State(stage): State<Stage>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
-    if let Some(no) = stage.no() {
+async fn speak(State(state): State<TtsState>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
+    if let Some(no) = state.no() {
         return no;
     }
     let bearer = format!("Bearer {KEY}");
-    stage.expect("authorization", headers.get("authorization").and_then(|value| value.to_str().ok()), &bearer);
+    state.expect("authorization", headers.get("authorization").and_then(|value| value.to_str().ok()), &bearer);
     for field in ["model", "voice"] {
         if request[field].as_str().is_none_or(str::is_empty) {
-            stage.complain(format!("there is no {field}"));
+            state.complain(format!("there is no {field}"));
         }
     }
     let format = request["response_format"].as_str().unwrap_or_default().to_owned();
     if !["pcm", "wav"].contains(&format.as_str()) {
-        stage.complain(format!("{format:?} cannot be played while it comes"));
+        state.complain(format!("{format:?} cannot be played while it comes"));
     }
     let text = request["input"].as_str().unwrap_or_default().to_owned();
-    let Utterance { pieces, fate, .. } = Utterance::new(&stage, &text, request);
+    let Utterance { pieces, end, .. } = Utterance::new(&state, &text, request);
     let mut audio: Vec<u8> = tone(&text, RATE).iter().flat_map(|sample| sample.to_le_bytes()).collect();
     if format == "wav" {
         audio.splice(0..0, wav_header());
     }
     let mut sent: Vec<Vec<u8>> = audio.chunks(PIECE).map(<[u8]>::to_vec).collect();
-    let whole = fate == Fate::End;
+    let whole = end == UtteranceEnd::End;
     if !whole {
         sent.truncate(pieces.len());
     }
-    let stopped = Stopped { stage, armed: matches!(fate, Fate::Stay { .. } | Fate::Freeze) };
+    let stopped = Stopped { state, armed: matches!(end, UtteranceEnd::Stay { .. } | UtteranceEnd::Freeze) };
     let sent = stream::iter(sent).map(Ok);
-    let body = match fate {
-        Fate::End => Body::from_stream(sent),
+    let body = match end {
+        UtteranceEnd::End => Body::from_stream(sent),
         // Not even headers are sent.
-        Fate::Stay { .. } if pieces.is_empty() => {
+        UtteranceEnd::Stay { .. } if pieces.is_empty() => {
             let _stopped = stopped;
             std::future::pending().await
         }
-        Fate::Stay { .. } | Fate::Freeze => Body::from_stream(sent.chain(stream::once(async move {
+        UtteranceEnd::Stay { .. } | UtteranceEnd::Freeze => Body::from_stream(sent.chain(stream::once(async move {
             let _stopped = stopped;
             std::future::pending::<Result<Vec<u8>, std::io::Error>>().await
         }))),
-        Fate::Die | Fate::Close(..) => {
+        UtteranceEnd::Die | UtteranceEnd::Close(..) => {
             let broken = async {
                 // What was written is sent while the task is idle.
                 tokio::task::yield_now().await;
@@ -81,22 +81,22 @@ async fn speak(State(stage): State<Stage>, headers: HeaderMap, Json(request): Js
             };
             Body::from_stream(sent.chain(stream::once(broken)))
         }
-        Fate::Nonsense => Body::from("ID3\u{4}\0 a compressed file"),
-        Fate::Say(message) => return Json(message).into_response(),
+        UtteranceEnd::Nonsense => Body::from("ID3\u{4}\0 a compressed file"),
+        UtteranceEnd::Say(message) => return Json(message).into_response(),
     };
     ([("content-type", "audio/pcm")], body).into_response()
 }
 
 /// Records that the response is no longer read.
 struct Stopped {
-    stage: Stage,
+    state: TtsState,
     armed: bool,
 }
 
 impl Drop for Stopped {
     fn drop(&mut self) {
         if self.armed {
-            self.stage.note_stopped();
+            self.state.note_stopped();
         }
     }
 }
@@ -111,21 +111,21 @@ fn wav_header() -> Vec<u8> {
 }
 
 /// Starts the server, which counts connections.
-pub(crate) async fn serve(stage: Stage) -> SocketAddr {
+pub(crate) async fn serve(state: TtsState) -> SocketAddr {
     let peers: Arc<Mutex<HashSet<SocketAddr>>> = Arc::default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("bound");
     let counting = {
-        let stage = stage.clone();
+        let state = state.clone();
         axum::middleware::from_fn(move |request: axum::extract::Request, next: axum::middleware::Next| {
             let peer = request.extensions().get::<axum::extract::ConnectInfo<SocketAddr>>().expect("known").0;
             if peers.lock().unwrap_or_else(PoisonError::into_inner).insert(peer) {
-                stage.note(|seen| seen.connections += 1);
+                state.note(|seen| seen.connections += 1);
             }
             next.run(request)
         })
     };
-    let service = router(stage).layer(counting).into_make_service_with_connect_info::<SocketAddr>();
+    let service = router(state).layer(counting).into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(without_delay(listener), service).await });
     address
 }

@@ -88,9 +88,9 @@ struct Inner {
 
 /// State shared by a test and its double.
 #[derive(Clone, Default)]
-pub(crate) struct Stage(Arc<Inner>);
+pub(crate) struct TtsState(Arc<Inner>);
 
-impl Stage {
+impl TtsState {
     /// Sets how the next utterances are spoken.
     pub(crate) fn next(&self, manners: impl IntoIterator<Item = Manner>) {
         lock(&self.0.manners).extend(manners.into_iter().map(|manner| (None, manner)));
@@ -203,12 +203,12 @@ impl Stage {
 }
 
 /// Counts a connection as long as it is held.
-pub(crate) struct Connected(Stage);
+pub(crate) struct Connected(TtsState);
 
 impl Connected {
-    pub(crate) fn new(stage: &Stage) -> Self {
-        stage.note(|seen| seen.connections += 1);
-        Self(stage.clone())
+    pub(crate) fn new(state: &TtsState) -> Self {
+        state.note(|seen| seen.connections += 1);
+        Self(state.clone())
     }
 }
 
@@ -220,7 +220,7 @@ impl Drop for Connected {
 
 /// End of an utterance after its pieces.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Fate {
+pub(crate) enum UtteranceEnd {
     End,
     Stay { deaf: bool },
     Die,
@@ -234,33 +234,33 @@ pub(crate) enum Fate {
 pub(crate) struct Utterance {
     pub(crate) pieces: Vec<Vec<char>>,
     pub(crate) late: Vec<Vec<char>>,
-    pub(crate) fate: Fate,
+    pub(crate) end: UtteranceEnd,
 }
 
 impl Utterance {
     /// Speaks `text` as the test has scripted it.
-    pub(crate) fn new(stage: &Stage, text: &str, asked: Value) -> Self {
-        stage.note(|seen| {
+    pub(crate) fn new(state: &TtsState, text: &str, asked: Value) -> Self {
+        state.note(|seen| {
             seen.spoken.push(text.to_owned());
             seen.asked.push(asked);
         });
         if !text.contains(char::is_alphanumeric) {
-            stage.complain(format!("there is nothing to speak in {text:?}"));
+            state.complain(format!("there is nothing to speak in {text:?}"));
         }
         let characters: Vec<char> = text.chars().collect();
         let mut pieces: Vec<Vec<char>> = characters.chunks(PIECE).map(<[char]>::to_vec).collect();
-        let (count, fate) = match stage.manner(text) {
-            Manner::Well => (pieces.len(), Fate::End),
-            Manner::Stall(count) => (count, Fate::Stay { deaf: false }),
-            Manner::Deaf => (1, Fate::Stay { deaf: true }),
-            Manner::Die(count) => (count, Fate::Die),
-            Manner::Freeze => (0, Fate::Freeze),
-            Manner::Nonsense => (0, Fate::Nonsense),
-            Manner::Say(message) => (0, Fate::Say(message)),
-            Manner::Close(code, reason) => (0, Fate::Close(code, reason)),
+        let (count, end) = match state.manner(text) {
+            Manner::Well => (pieces.len(), UtteranceEnd::End),
+            Manner::Stall(count) => (count, UtteranceEnd::Stay { deaf: false }),
+            Manner::Deaf => (1, UtteranceEnd::Stay { deaf: true }),
+            Manner::Die(count) => (count, UtteranceEnd::Die),
+            Manner::Freeze => (0, UtteranceEnd::Freeze),
+            Manner::Nonsense => (0, UtteranceEnd::Nonsense),
+            Manner::Say(message) => (0, UtteranceEnd::Say(message)),
+            Manner::Close(code, reason) => (0, UtteranceEnd::Close(code, reason)),
         };
         let late = pieces.split_off(count.min(pieces.len())).into_iter().take(LATE).collect();
-        Self { pieces, late, fate }
+        Self { pieces, late, end }
     }
 }
 

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use switchhook_runtime::clock::Clock;
 
-use crate::doubles::voice::{KEY, No, Stage, serve};
+use crate::doubles::voice::{KEY, No, TtsState, serve};
 use crate::doubles::{cartesia_tts, elevenlabs_tts};
 use crate::harness::{Client, TestService, text};
 
@@ -32,10 +32,10 @@ async fn providers_that_list_their_voices_are_asked_and_others_are_known() {
     let allowed = "127.0.0.0/8,http".parse().expect("valid");
     let service = TestService::start_as(clock.clone(), |config| config.outbound_allow = allowed).await;
     let client = &service.client;
-    let stage = Stage::default();
+    let state = TtsState::default();
     let doubles = [
-        ("elevenlabs", serve(elevenlabs_tts::router(stage.clone())).await),
-        ("cartesia", serve(cartesia_tts::router(stage.clone())).await),
+        ("elevenlabs", serve(elevenlabs_tts::router(state.clone())).await),
+        ("cartesia", serve(cartesia_tts::router(state.clone())).await),
     ];
     for (provider, address) in doubles {
         let settings = json!({ "base_url": format!("http://{address}"), "tts_voice": "ann-1" });
@@ -45,13 +45,13 @@ async fn providers_that_list_their_voices_are_asked_and_others_are_known() {
         assert_eq!((default(&list), &list["complete"]), (vec!["ann-1".to_owned()], &json!(false)), "{provider}");
         assert_eq!(list["data"][0]["languages"], json!(["en"]), "{provider}");
 
-        stage.refuse([No { status: 401, retry_after: None, body: json!({ "message": format!("{KEY} is unknown") }) }]);
+        state.refuse([No { status: 401, retry_after: None, body: json!({ "message": format!("{KEY} is unknown") }) }]);
         assert_eq!(client.get(&path).await, (StatusCode::OK, list), "it is not asked again so soon");
         clock.advance(Duration::from_secs(300));
         let (status, refused) = client.get(&path).await;
         assert_eq!((status, &refused["code"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("provider_refused")));
         assert_eq!(refused["detail"], format!("{provider}: •••• is unknown (status 401)."), "the key stays a secret");
-        stage.refuse([No { status: 500, retry_after: None, body: json!({ "message": "down" }) }]);
+        state.refuse([No { status: 500, retry_after: None, body: json!({ "message": "down" }) }]);
         assert_eq!(client.get(&path).await.1["code"], "provider_refused", "nor after a failure");
         clock.advance(Duration::from_secs(15));
         let (status, failed) = client.get(&path).await;
@@ -59,7 +59,7 @@ async fn providers_that_list_their_voices_are_asked_and_others_are_known() {
         client.patch(path.trim_end_matches("/voices"), json!({ "name": format!("{provider} again") })).await;
         assert_eq!(client.get(&path).await.0, StatusCode::OK, "a connection that was changed is asked at once");
     }
-    assert_eq!(stage.complaints(), Vec::<String>::new());
+    assert_eq!(state.complaints(), Vec::<String>::new());
 
     for (provider, settings, voice, least) in [
         ("deepgram", json!({}), "aura-2-thalia-en", 50),
@@ -89,8 +89,8 @@ async fn providers_that_list_their_voices_are_asked_and_others_are_known() {
 async fn a_voice_is_heard_before_it_is_chosen() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;
-    let stage = Stage::default();
-    let address = serve(elevenlabs_tts::router(stage.clone())).await;
+    let state = TtsState::default();
+    let address = serve(elevenlabs_tts::router(state.clone())).await;
     let path = connection(client, "elevenlabs", json!({ "base_url": format!("http://{address}") })).await;
     let sample = async |path: &str, body: Value| {
         let answer = client.request(Method::POST, path).json(&body).send().await.expect("an answer");
@@ -100,7 +100,7 @@ async fn a_voice_is_heard_before_it_is_chosen() {
     let (status, kind, wav) = sample(&format!("{path}/ann-1/sample"), json!({ "text": "Good day." })).await;
     assert_eq!((status, kind.as_str()), (StatusCode::OK, "audio/wav"));
     assert!(wav.starts_with(b"RIFF") && wav.len() > 1_000, "{} bytes", wav.len());
-    assert_eq!(stage.seen(|seen| seen.spoken.clone()), ["Good day."]);
+    assert_eq!(state.seen(|seen| seen.spoken.clone()), ["Good day."]);
     let (status, ..) = sample(&format!("{path}/no%20id/sample"), json!({})).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "the provider has no such name");
 

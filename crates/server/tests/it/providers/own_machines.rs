@@ -6,7 +6,7 @@ use crate::doubles::model::{self, Double, Piece, Reply, says};
 use crate::doubles::openai_llm::OpenAi;
 use crate::doubles::openai_transcriptions::Whisper;
 use crate::doubles::openai_tts;
-use crate::doubles::voice::{self, Stage};
+use crate::doubles::voice::{self, TtsState};
 use crate::harness::{TestService, text};
 
 const DOCUMENTATION: &str = include_str!("../../../../../docs/agents.md");
@@ -31,7 +31,7 @@ async fn a_call_is_held_by_three_servers_of_ones_own_and_costs_nothing() {
     let goodbye = Piece::Tool { id: "call_1", name: "end_call", arguments: json!({}) };
     let llm = Double::start(OpenAi, vec![says("Yes."), Reply::Answer(vec![Piece::Text("Goodbye."), goodbye])]).await;
     let stt = Whisper::start([]).await;
-    let tts = Stage::default();
+    let tts = TtsState::default();
     let tts_url = format!("http://{}", openai_tts::serve(tts.clone()).await);
     let service = TestService::start_allowing(allowed()).await;
     let client = &service.client;

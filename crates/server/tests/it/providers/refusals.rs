@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::doubles::model::{Double, KEY, Piece, Protocol as _, Reply, says};
 use crate::doubles::openai_llm::OpenAi;
 use crate::doubles::openai_tts;
-use crate::doubles::voice::{self, No, Stage};
+use crate::doubles::voice::{self, No, TtsState};
 use crate::harness::{Client, TestService};
 
 async fn connection(client: &Client, name: &str, base_url: &str, key: &str) -> Value {
@@ -82,22 +82,22 @@ async fn a_model_that_refuses_the_key_ends_the_call_before_anybody_answers() {
 async fn so_it_is_with_voices() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;
-    let stage = Stage::default();
-    let base_url = format!("http://{}", openai_tts::serve(stage.clone()).await);
+    let state = TtsState::default();
+    let base_url = format!("http://{}", openai_tts::serve(state.clone()).await);
     let id = connection(client, "voice", &base_url, voice::KEY).await;
     let agent = client.scripted_agent(json!({ "tts": { "connection_id": id } })).await;
     let refused = || No { status: 401, retry_after: None, body: json!({ "error": { "message": "Wrong key." } }) };
 
-    stage.refuse([refused()]);
+    state.refuse([refused()]);
     let ended = client.wait_for_end(&client.place(&agent, "+12025550109").await).await;
     assert_eq!(ended["error_code"], "config_error", "{ended}");
 
     let call = client.place(&agent, "+12025550109").await;
     client.wait_for(&call, |call| call["status"] == "in_progress").await;
-    stage.refuse([refused(), refused()]);
+    state.refuse([refused(), refused()]);
     client.post(&format!("/v1/calls/{call}/say"), json!({ "text": "Are you still there?" })).await;
     let ended = client.wait_for_end(&call).await;
     assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("pipeline_error")), "{ended}");
-    assert_eq!(stage.complaints(), Vec::<String>::new());
+    assert_eq!(state.complaints(), Vec::<String>::new());
     service.stop().await;
 }

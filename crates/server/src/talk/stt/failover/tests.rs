@@ -37,7 +37,7 @@ fn shown(steps: Vec<Step>) -> Vec<String> {
         Step::LetGo => Some("let go".to_owned()),
         Step::Tell(SttEvent::Partial { text }) => Some(format!("~ {text}")),
         Step::Tell(SttEvent::Final { segment, text }) => Some(format!("{segment} {text}")),
-        Step::Tell(SttEvent::TurnJudged) => Some("judged".to_owned()),
+        Step::Tell(SttEvent::EndOfTurn) => Some("judged".to_owned()),
         Step::Tell(SttEvent::Failed { code, words }) => Some(format!("{}: {words}", code.as_str())),
     };
     steps.into_iter().filter_map(show).collect()

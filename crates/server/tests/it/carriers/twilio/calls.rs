@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::carriers::{Fixture, event_data};
 use crate::doubles::twilio::Record;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{FarEnd, Fate, Script};
+use crate::doubles::twilio::script::{DialOutcome, FarEnd, Script};
 use crate::harness::{deliveries_of, text};
 
 const CALLEE: &str = "+12025550100";
@@ -53,7 +53,7 @@ async fn a_whole_conversation_is_held_and_every_event_is_delivered_in_order() {
 async fn a_call_is_withdrawn_while_it_rings_and_hung_up_when_it_is_answered() {
     let stage = Fixture::new(Flavour::Twilio).await;
     let client = stage.client();
-    stage.double.script(CALLEE, Script { fate: Fate::RingsOn, ..Script::default() });
+    stage.double.script(CALLEE, Script { outcome: DialOutcome::RingsOn, ..Script::default() });
     let ringing = stage.place(CALLEE).await;
     client.wait_for(&ringing, |call| !call["ringing_at"].is_null()).await;
     let answered = stage.talking("+12025550109").await;

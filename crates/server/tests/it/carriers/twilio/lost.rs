@@ -8,7 +8,7 @@ use switchhook_core::Timestamp;
 
 use crate::carriers::Fixture;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{Answer, Delivery, Fate, Script};
+use crate::doubles::twilio::script::{Answer, Delivery, DialOutcome, Script};
 use crate::doubles::twilio::signature;
 use crate::harness::TIMEOUT;
 
@@ -30,7 +30,7 @@ async fn a_call_whose_answer_never_comes_is_known_by_its_reports() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_answer_is_lost_is_found_in_the_carriers_list() {
     let stage = Fixture::new(Flavour::Twilio).await;
-    let silent = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() };
+    let silent = Script { outcome: DialOutcome::RingsOn, delivery: Delivery::Nothing, ..Script::default() };
     let later = Duration::from_millis(1_500);
     let table = [
         ("+12025550111", Script { answer: Answer::BreaksOff, ..silent.clone() }),
@@ -68,7 +68,8 @@ async fn a_carrier_without_room_is_asked_again_and_rings_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_cancelled_before_the_dial_is_answered_is_hung_up_when_it_is_found() {
     let stage = Fixture::new(Flavour::Twilio).await;
-    let script = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::answering(Answer::NeverComes) };
+    let script =
+        Script { outcome: DialOutcome::RingsOn, delivery: Delivery::Nothing, ..Script::answering(Answer::NeverComes) };
     stage.double.script(CALLEE, script);
     let call = stage.place(CALLEE).await;
     stage.double.until(CALLEE, "it rings", |call| call.status == "ringing").await;
@@ -82,7 +83,7 @@ async fn a_call_that_is_cancelled_before_the_dial_is_answered_is_hung_up_when_it
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_the_same_two_numbers_are_distinguished() {
     let stage = Fixture::new(Flavour::Twilio).await;
-    let silent = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() };
+    let silent = Script { outcome: DialOutcome::RingsOn, delivery: Delivery::Nothing, ..Script::default() };
     stage.double.script(CALLEE, silent.clone());
     let first = stage.place(CALLEE).await;
     stage.client().wait_for(&first, |call| !call["carrier"]["call_id"].is_null()).await;
@@ -118,7 +119,7 @@ async fn a_node_that_has_lost_a_call_asks_a_carrier_without_room_no_more() {
 async fn a_line_that_turns_up_after_the_end_of_its_call_is_hung_up() {
     let stage = Fixture::new(Flavour::Twilio).await;
     let script = Script {
-        fate: Fate::RingsOn,
+        outcome: DialOutcome::RingsOn,
         delivery: Delivery::Nothing,
         listed_after: TIMEOUT,
         ..Script::answering(Answer::BreaksOff)

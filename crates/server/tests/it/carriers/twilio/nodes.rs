@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::carriers::set_up;
 use crate::doubles::twilio::TwilioDouble;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{FarEnd, Fate, Script};
+use crate::doubles::twilio::script::{DialOutcome, FarEnd, Script};
 use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process, json_of};
 use crate::harness::{Client, TIMEOUT, text};
@@ -49,7 +49,7 @@ async fn a_node_that_is_killed_leaves_no_line_open() {
     let key = tenant(&node);
     let (process, client) = start(&node, &key);
     let set = set_up(&client, &double, json!({})).await;
-    double.script(RINGS, Script { fate: Fate::RingsOn, ..Script::default() });
+    double.script(RINGS, Script { outcome: DialOutcome::RingsOn, ..Script::default() });
     let ringing = client.place(&set.agent, RINGS).await;
     client.wait_for(&ringing, |call| !call["ringing_at"].is_null()).await;
     let talking = client.place(&set.agent, HOLDS).await;

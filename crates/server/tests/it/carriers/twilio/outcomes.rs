@@ -11,13 +11,13 @@ use tokio::net::TcpListener;
 use crate::carriers::{Fixture, event_data};
 use crate::doubles::twilio::Record;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, MediaFate, Script};
+use crate::doubles::twilio::script::{Answer, Delivery, DialOutcome, FarEnd, MediaBehaviour, Script};
 use crate::harness::text;
 
 const CALLEE: &str = "+12025550100";
 
 fn failed(sip: Option<u16>, error: Option<u32>) -> Script {
-    Script { fate: Fate::Ends { status: "failed", sip, error }, ..Script::default() }
+    Script { outcome: DialOutcome::Ends { status: "failed", sip, error }, ..Script::default() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -50,12 +50,12 @@ async fn each_end_of_an_unanswered_call_has_its_code() {
     for (call, number, script, code, cause) in calls {
         let ended = stage.client().wait_for_end(&call).await;
         let (said, reported) = (&ended["error_code"], &ended["carrier"]["cause"]);
-        assert_eq!((said, reported), (&json!(code), &json!(cause)), "{:?}: {ended}", script.fate);
-        let Fate::Ends { status, sip, error } = script.fate else { panic!("all of them end") };
+        assert_eq!((said, reported), (&json!(code), &json!(cause)), "{:?}: {ended}", script.outcome);
+        let DialOutcome::Ends { status, sip, error } = script.outcome else { panic!("all of them end") };
         let hangup = event_data(stage.client(), &call, "carrier.hangup").await;
         let raw = error.map_or_else(|| status.to_owned(), |code| code.to_string());
         assert_eq!((&hangup["sip_code"], &hangup["carrier_code"]), (&json!(sip), &json!(raw)), "{hangup}");
-        assert_eq!((stage.double.asked(&number), stage.double.calls(&number).len()), (1, 1), "{:?}", script.fate);
+        assert_eq!((stage.double.asked(&number), stage.double.calls(&number).len()), (1, 1), "{:?}", script.outcome);
     }
     stage.stop().await;
 }
@@ -97,8 +97,8 @@ async fn each_refusal_of_a_dial_has_its_code_and_rings_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_rings_on_is_no_answer_and_a_line_without_audio_no_media() {
     let stage = Fixture::with(Flavour::Twilio, |config| config.media_timeout = Duration::from_secs(2)).await;
-    stage.double.script(CALLEE, Script { fate: Fate::RingsOn, ..Script::default() });
-    stage.double.script("+12025550105", Script::with_media(MediaFate::Never));
+    stage.double.script(CALLEE, Script { outcome: DialOutcome::RingsOn, ..Script::default() });
+    stage.double.script("+12025550105", Script::with_media(MediaBehaviour::Never));
     let unanswered = stage.place_with(CALLEE, json!({ "ring_timeout_seconds": 5 })).await;
     let silent = stage.place("+12025550105").await;
     assert_eq!(stage.client().wait_for_end(&unanswered).await["error_code"], "no_answer");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::carriers::Fixture;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{Delivery, FarEnd, Fate, Script};
+use crate::doubles::twilio::script::{Delivery, DialOutcome, FarEnd, Script};
 use crate::doubles::twilio::signature;
 
 const CALLEE: &str = "+12025550100";
@@ -19,7 +19,9 @@ const SOON: Duration = Duration::from_millis(1_000);
 
 /// A call that keeps ringing, without reports unless a test sends them.
 async fn ringing(stage: &Fixture) -> String {
-    stage.double.script(CALLEE, Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() });
+    stage
+        .double
+        .script(CALLEE, Script { outcome: DialOutcome::RingsOn, delivery: Delivery::Nothing, ..Script::default() });
     let call = stage.place(CALLEE).await;
     stage.client().wait_for(&call, |call| !call["carrier"]["call_id"].is_null()).await;
     call

@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use crate::carriers::Fixture;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{Delivery, FarEnd, MediaFate, Script};
+use crate::doubles::twilio::script::{Delivery, FarEnd, MediaBehaviour, Script};
 use crate::doubles::twilio::{Record, records, signature};
 
 const CALLEE: &str = "+12025550100";
@@ -16,29 +16,29 @@ const CALLEE: &str = "+12025550100";
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_does_not_prove_whose_it_is_carries_nothing() {
     let stage = Fixture::new(Flavour::Twilio).await;
-    let fates = [
-        MediaFate::Unsigned,
-        MediaFate::SignedWrongly,
-        MediaFate::OtherCall,
-        MediaFate::OtherToken,
-        MediaFate::NeverStarts,
+    let behaviours = [
+        MediaBehaviour::Unsigned,
+        MediaBehaviour::SignedWrongly,
+        MediaBehaviour::OtherCall,
+        MediaBehaviour::OtherToken,
+        MediaBehaviour::NeverStarts,
     ];
     let mut calls = Vec::new();
-    for (number, fate) in (2_025_550_110_u64..).zip(fates) {
+    for (number, behaviour) in (2_025_550_110_u64..).zip(behaviours) {
         let number = format!("+1{number}");
-        stage.double.script(&number, Script::with_media(fate));
-        calls.push((stage.place(&number).await, number, fate));
+        stage.double.script(&number, Script::with_media(behaviour));
+        calls.push((stage.place(&number).await, number, behaviour));
     }
-    for (call, number, fate) in calls {
+    for (call, number, behaviour) in calls {
         let ended = stage.client().wait_for_end(&call).await;
         assert_eq!(
             (&ended["status"], &ended["error_code"]),
             (&json!("failed"), &json!("no_media")),
-            "{fate:?}: {ended}"
+            "{behaviour:?}: {ended}"
         );
         let seen = stage.double.call(&number);
-        let refused = matches!(fate, MediaFate::Unsigned | MediaFate::SignedWrongly);
-        assert_eq!((seen.streams == 0, seen.played), (refused, 0), "{fate:?}");
+        let refused = matches!(behaviour, MediaBehaviour::Unsigned | MediaBehaviour::SignedWrongly);
+        assert_eq!((seen.streams == 0, seen.played), (refused, 0), "{behaviour:?}");
     }
     stage.stop().await;
 }
@@ -46,7 +46,7 @@ async fn a_stream_that_does_not_prove_whose_it_is_carries_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_breaks_off_ends_the_call_in_order() {
     let stage = Fixture::new(Flavour::Twilio).await;
-    stage.double.script("+12025550100", Script::with_media(MediaFate::BreaksOff(100)));
+    stage.double.script("+12025550100", Script::with_media(MediaBehaviour::BreaksOff(100)));
     let call = stage.place("+12025550100").await;
     let ended = stage.client().wait_for_end(&call).await;
     assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("caller_hangup")), "{ended}");
@@ -78,7 +78,7 @@ async fn a_stream_that_ends_without_a_report_ends_the_call_by_the_carriers_recor
 async fn another_stream_on_the_same_websocket_is_neither_answered_nor_heard() {
     let stage = Fixture::new(Flavour::Twilio).await;
     let leaves = Script::with(FarEnd::HangsUpAfter(Duration::from_millis(2_500)));
-    stage.double.script(CALLEE, Script { media: MediaFate::Intruded(20), ..leaves });
+    stage.double.script(CALLEE, Script { media: MediaBehaviour::Intruded(20), ..leaves });
     let call = stage.place(CALLEE).await;
     let ended = stage.client().wait_for_end(&call).await;
     assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("caller_hangup"), &json!(0)), "{ended}");

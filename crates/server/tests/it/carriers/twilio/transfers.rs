@@ -9,7 +9,7 @@ use switchhook_carriers::address::CallAddress;
 use crate::carriers::Fixture;
 use crate::doubles::twilio::Record;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, MediaFate, Script};
+use crate::doubles::twilio::script::{Answer, Delivery, DialOutcome, FarEnd, MediaBehaviour, Script};
 use crate::doubles::twilio::signature;
 
 const CALLEE: &str = "+12025550100";
@@ -133,7 +133,7 @@ async fn an_answer_that_is_told_only_by_its_end_is_a_transfer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_hangs_up_while_the_other_phone_rings_ends_the_call() {
     let stage = Fixture::new(Flavour::Twilio).await;
-    let call = transferring(&stage, AWAY, Script { fate: Fate::RingsOn, ..Script::default() }).await;
+    let call = transferring(&stage, AWAY, Script { outcome: DialOutcome::RingsOn, ..Script::default() }).await;
     until_dialled(&stage, AWAY).await;
     stage.double.hang_up(CALLEE);
     let ended = stage.client().wait_for_end(&call).await;
@@ -141,7 +141,7 @@ async fn who_hangs_up_while_the_other_phone_rings_ends_the_call() {
     stage.stop().await;
 
     let stage = Fixture::new(Flavour::SignalWire).await;
-    let call = transferring(&stage, AWAY, Script { fate: Fate::RingsOn, ..Script::default() }).await;
+    let call = transferring(&stage, AWAY, Script { outcome: DialOutcome::RingsOn, ..Script::default() }).await;
     until_dialled(&stage, AWAY).await;
     stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     assert_eq!(stage.client().wait_for_end(&call).await["end_reason"], "api_hangup");
@@ -222,7 +222,7 @@ async fn a_report_that_is_forged_or_of_another_transfer_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_that_does_not_come_back_is_hung_up() {
     let stage = Fixture::new(Flavour::Twilio).await;
-    stage.double.script(CALLEE, Script::with_media(MediaFate::NeverAgain));
+    stage.double.script(CALLEE, Script::with_media(MediaBehaviour::NeverAgain));
     let call = transferring(&stage, AWAY, Script::ending("busy", Some(486))).await;
     let ended = stage.client().wait_for_end(&call).await;
     assert_eq!(ended["status"], "completed", "{ended}");

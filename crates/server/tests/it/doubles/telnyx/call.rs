@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(40);
 const ANSWERED_AFTER: Duration = Duration::from_millis(80);
 
 /// The outcome of an accepted dial.
-pub(super) enum Fate {
+pub(super) enum DialOutcome {
     Unanswered {
         cause: &'static str,
         sip: &'static str,
@@ -43,7 +43,7 @@ fn by_far_end(leg: &Leg) -> End {
 }
 
 /// Starts a leg that the service dialled.
-pub(super) fn dialled(double: &Arc<Double>, body: &Value, fate: Fate) -> Arc<Leg> {
+pub(super) fn dialled(double: &Arc<Double>, body: &Value, outcome: DialOutcome) -> Arc<Leg> {
     let text = |field: &str| body[field].as_str().map(ToOwned::to_owned);
     let (orders, given) = mpsc::unbounded_channel();
     let leg = Arc::new(Leg {
@@ -64,10 +64,12 @@ pub(super) fn dialled(double: &Arc<Double>, body: &Value, fate: Fate) -> Arc<Leg
         let (double, leg) = (double.clone(), leg.clone());
         async move {
             double.tell(&leg, "call.initiated", json!({ "direction": "outgoing", "state": "bridging" })).await;
-            let end = match fate {
-                Fate::Unanswered { cause, sip } => unanswered(&leg, given, End { cause, source: "callee", sip }).await,
-                Fate::Rings => rings(&leg, given).await,
-                Fate::Answered(person) => talk(&double, &leg, (stream, person, detects), given).await,
+            let end = match outcome {
+                DialOutcome::Unanswered { cause, sip } => {
+                    unanswered(&leg, given, End { cause, source: "callee", sip }).await
+                }
+                DialOutcome::Rings => rings(&leg, given).await,
+                DialOutcome::Answered(person) => talk(&double, &leg, (stream, person, detects), given).await,
             };
             ended(&double, &leg, end).await;
         }

@@ -115,19 +115,21 @@ fn dial(double: &Arc<Double>, body: &Value) -> Response {
     match script {
         Script::Refused { status, code, pointer } => refusal(status, code, "A refusal of the double", pointer),
         Script::Broken => (StatusCode::SERVICE_UNAVAILABLE, "<html>come back later</html>").into_response(),
-        Script::Unanswered { cause, sip } => found(&ring(double, body, call::Fate::Unanswered { cause, sip }).shown()),
-        Script::Rings => found(&ring(double, body, call::Fate::Rings).shown()),
-        Script::Answered(person) => found(&ring(double, body, call::Fate::Answered(person)).shown()),
+        Script::Unanswered { cause, sip } => {
+            found(&ring(double, body, call::DialOutcome::Unanswered { cause, sip }).shown())
+        }
+        Script::Rings => found(&ring(double, body, call::DialOutcome::Rings).shown()),
+        Script::Answered(person) => found(&ring(double, body, call::DialOutcome::Answered(person)).shown()),
         Script::HangsUpAtOnce => refusal(422, "10001", "Inactive phone number", Some("/to")),
         Script::AnswerLost(person) => {
-            ring(double, body, call::Fate::Answered(person));
+            ring(double, body, call::DialOutcome::Answered(person));
             cut_off()
         }
     }
 }
 
 /// Dials a number; complains when the same call is dialled again.
-fn ring(double: &Arc<Double>, body: &Value, fate: call::Fate) -> Arc<Leg> {
+fn ring(double: &Arc<Double>, body: &Value, outcome: call::DialOutcome) -> Arc<Leg> {
     let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
     let (to, command) = (text("to"), text("command_id"));
     double.with(|account| {
@@ -136,7 +138,7 @@ fn ring(double: &Arc<Double>, body: &Value, fate: call::Fate) -> Arc<Leg> {
         }
         account.rung.push((to, command));
     });
-    call::dialled(double, body, fate)
+    call::dialled(double, body, outcome)
 }
 
 fn command(double: &Arc<Double>, id: &str, name: &str, body: &Value) -> Response {

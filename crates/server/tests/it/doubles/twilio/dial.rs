@@ -7,7 +7,7 @@ use super::flavour::{Flavour, Prefix};
 use super::leg::{Leg, Order};
 use super::network::Record;
 use super::placing::Document;
-use super::script::{Delivery, Fate, Script};
+use super::script::{Delivery, DialOutcome, Script};
 use super::signature;
 use super::stream::Over;
 use super::twiml::{self, Dial, Verb};
@@ -26,7 +26,7 @@ impl Leg {
         self.show(dial);
         let script = self.network.look(|state| state.scripts.get(&dial.to).cloned()).unwrap_or_default();
         let mut other = OtherLeg { dial, sid: self.network.flavour.id(Prefix::Call), script, answered: false };
-        let rings = if let Fate::RingsOn = other.script.fate { dial.timeout } else { other.script.rings_for };
+        let rings = if let DialOutcome::RingsOn = other.script.outcome { dial.timeout } else { other.script.rings_for };
         let ordered = tokio::select! {
             () = sleep(rings.min(dial.timeout)) => None,
             order = self.orders.recv() => Some(order.map_or(Over::FarEnd, Over::Ordered)),
@@ -34,12 +34,12 @@ impl Leg {
         if let Some(over) = ordered {
             return self.left(&other, "canceled", over).await;
         }
-        let status = match other.script.fate {
-            Fate::Answered => "completed",
-            Fate::RingsOn => "no-answer",
-            Fate::Ends { status, .. } => status,
+        let status = match other.script.outcome {
+            DialOutcome::Answered => "completed",
+            DialOutcome::RingsOn => "no-answer",
+            DialOutcome::Ends { status, .. } => status,
         };
-        if let Fate::Answered = other.script.fate {
+        if let DialOutcome::Answered = other.script.outcome {
             other.answered = true;
             self.network.change(&self.sid, |record| record.bridged = true);
             self.report_answered(&other).await;

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::callbacks::{self, Callbacks};
 use super::network::{Network, Record, now};
 use super::placing::{Amd, Document, Placed};
-use super::script::{Fate, MediaFate, Script};
+use super::script::{DialOutcome, MediaBehaviour, Script};
 use super::signature;
 use super::stream::{self, Over};
 use super::twiml::Verb;
@@ -103,15 +103,16 @@ impl Leg {
     async fn ring(&mut self, timeout: Duration) -> Option<End> {
         self.callbacks.send("initiated", &[]);
         self.callbacks.send("ringing", &[]);
-        let rings = if let Fate::RingsOn = self.script.fate { timeout } else { self.script.rings_for.min(timeout) };
+        let rings =
+            if let DialOutcome::RingsOn = self.script.outcome { timeout } else { self.script.rings_for.min(timeout) };
         tokio::select! {
             () = sleep(rings) => {}
             _ = self.orders.recv() => return Some(End::as_("canceled", 487)),
         }
-        match self.script.fate {
-            Fate::Answered => None,
-            Fate::RingsOn => Some(End::as_("no-answer", 487)),
-            Fate::Ends { status, sip, error } => Some(End { status, sip, error }),
+        match self.script.outcome {
+            DialOutcome::Answered => None,
+            DialOutcome::RingsOn => Some(End::as_("no-answer", 487)),
+            DialOutcome::Ends { status, sip, error } => Some(End { status, sip, error }),
         }
     }
 
@@ -161,7 +162,7 @@ impl Leg {
     /// Whether the document's stream is not opened, as when an account may not use streams.
     fn has_no_stream(&self) -> bool {
         let streams = self.network.record(&self.sid).map_or(0, |record| record.streams);
-        self.script.media == MediaFate::Never || (self.script.media == MediaFate::NeverAgain && streams > 0)
+        self.script.media == MediaBehaviour::Never || (self.script.media == MediaBehaviour::NeverAgain && streams > 0)
     }
 
     /// Until either side ends it.

@@ -9,10 +9,10 @@ use tokio::sync::Notify;
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) answer: Answer,
-    pub(crate) fate: Fate,
+    pub(crate) outcome: DialOutcome,
     pub(crate) rings_for: Duration,
     pub(crate) delivery: Delivery,
-    pub(crate) media: MediaFate,
+    pub(crate) media: MediaBehaviour,
     pub(crate) far_end: FarEnd,
     /// Verdict of the carrier's machine detection.
     pub(crate) answered_by: &'static str,
@@ -26,10 +26,10 @@ impl Default for Script {
     fn default() -> Self {
         Self {
             answer: Answer::Accepts,
-            fate: Fate::Answered,
+            outcome: DialOutcome::Answered,
             rings_for: Duration::from_millis(200),
             delivery: Delivery::Faithful,
-            media: MediaFate::Flows,
+            media: MediaBehaviour::Flows,
             far_end: FarEnd::Silent,
             answered_by: "human",
             finds_out: None,
@@ -40,14 +40,14 @@ impl Default for Script {
 
 impl Script {
     pub(crate) fn ending(status: &'static str, sip: Option<u16>) -> Self {
-        Self { fate: Fate::Ends { status, sip, error: None }, ..Self::default() }
+        Self { outcome: DialOutcome::Ends { status, sip, error: None }, ..Self::default() }
     }
 
     pub(crate) fn answering(answer: Answer) -> Self {
         Self { answer, ..Self::default() }
     }
 
-    pub(crate) fn with_media(media: MediaFate) -> Self {
+    pub(crate) fn with_media(media: MediaBehaviour) -> Self {
         Self { media, ..Self::default() }
     }
 
@@ -78,7 +78,7 @@ pub(crate) enum Answer {
 
 /// Outcome of the call after ringing.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum DialOutcome {
     Answered,
     /// It rings until it is withdrawn, or for as long as was asked for.
     RingsOn,
@@ -106,7 +106,7 @@ pub(crate) enum Delivery {
 
 /// Behaviour of the audio once the call is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MediaFate {
+pub(crate) enum MediaBehaviour {
     Flows,
     /// As when an account may not use streams: the document is not followed.
     Never,

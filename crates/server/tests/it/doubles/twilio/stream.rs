@@ -16,7 +16,7 @@ use super::far_end::{Does, Person};
 use super::flavour::{Flavour, Prefix};
 use super::leg::{Leg, Order};
 use super::playout::Playout;
-use super::script::MediaFate;
+use super::script::MediaBehaviour;
 use super::signature;
 use super::twiml::Stream;
 
@@ -69,8 +69,8 @@ async fn open(leg: &Leg, wanted: &Stream) -> Option<Socket> {
         (Flavour::SignalWire, Some(token)) => {
             headers.insert("Authorization", format!("Bearer {token}").parse().expect("a token is text"));
         }
-        (Flavour::Twilio, _) if leg.script.media != MediaFate::Unsigned => {
-            let wrong = leg.script.media == MediaFate::SignedWrongly;
+        (Flavour::Twilio, _) if leg.script.media != MediaBehaviour::Unsigned => {
+            let wrong = leg.script.media == MediaBehaviour::SignedWrongly;
             let key = if wrong { "another key" } else { flavour.signing_key() };
             let signed = signature::of(key, &wanted.url, &[]);
             headers.insert(flavour.signature_header(), signed.parse().expect("base64 is text"));
@@ -80,7 +80,7 @@ async fn open(leg: &Leg, wanted: &Stream) -> Option<Socket> {
     match tokio::time::timeout(HANDSHAKE, connect_async(request)).await {
         Ok(Ok((socket, _))) => Some(socket),
         Ok(Err(Error::Http(refused))) => {
-            let expected = matches!(leg.script.media, MediaFate::SignedWrongly | MediaFate::Unsigned);
+            let expected = matches!(leg.script.media, MediaBehaviour::SignedWrongly | MediaBehaviour::Unsigned);
             if !expected || refused.status() != 403 {
                 leg.network.complaints.add(format!("31920: the handshake was answered with {}", refused.status()));
             }
@@ -108,13 +108,13 @@ impl Talk {
     async fn begin(&mut self, leg: &Leg, wanted: &Stream) {
         let version = if self.flavour == Flavour::Twilio { "1.0.0" } else { "0.2.0" };
         self.send(json!({ "event": "connected", "protocol": "Call", "version": version })).await;
-        if leg.script.media == MediaFate::NeverStarts {
+        if leg.script.media == MediaBehaviour::NeverStarts {
             return;
         }
         let call =
-            if leg.script.media == MediaFate::OtherCall { self.flavour.id(Prefix::Call) } else { leg.sid.clone() };
+            if leg.script.media == MediaBehaviour::OtherCall { self.flavour.id(Prefix::Call) } else { leg.sid.clone() };
         let mut parameters: Vec<_> = wanted.parameters.clone();
-        if leg.script.media == MediaFate::OtherToken {
+        if leg.script.media == MediaBehaviour::OtherToken {
             parameters.iter_mut().for_each(|(_, value)| *value = "0".repeat(value.len()));
         }
         let given: serde_json::Map<String, Value> =
@@ -139,8 +139,8 @@ impl Talk {
                     frames += 1;
                     match leg.script.media {
                         // The connection is cut, and the call continues with nothing.
-                        MediaFate::BreaksOff(after) if frames > after => return Over::Next,
-                        MediaFate::NeverStarts => None,
+                        MediaBehaviour::BreaksOff(after) if frames > after => return Over::Next,
+                        MediaBehaviour::NeverStarts => None,
                         _ => self.tick(leg).await,
                     }
                 }
@@ -179,7 +179,7 @@ impl Talk {
             }
             Does::Sounds(frame) => frame,
         };
-        if let MediaFate::Intruded(after) = leg.script.media {
+        if let MediaBehaviour::Intruded(after) = leg.script.media {
             self.intrude(leg, after).await;
         }
         self.chunk += 1;

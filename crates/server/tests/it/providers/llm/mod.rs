@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 use switchhook_providers::json_schema::Schema;
 use switchhook_providers::llm::Withheld;
-use switchhook_providers::{AnalysisRequest, LlmEvent, LlmRequest, ProviderError, Spent, ToolSpec};
+use switchhook_providers::{AnalysisRequest, LlmEvent, LlmRequest, ProviderError, ToolSpec, UsageMeter};
 use tokio::sync::mpsc;
 
 use crate::doubles::anthropic_llm::Anthropic;
@@ -449,21 +449,21 @@ async fn a_call_is_looked_back_upon_by_its_schema<P: Protocol>(protocol: P) {
     let llm = double.llm();
     let schema = json!({ "type": "object", "properties": { "people": { "type": "integer" } } });
     let messages = vec![Message::new(Role::System, "Book."), Message::new(Role::User, "For four.")];
-    let spent = Spent::default();
+    let meter = UsageMeter::default();
     let look = || AnalysisRequest {
         model: None,
         messages: messages.clone(),
         schema: Schema::new(&schema).ok(),
-        spent: spent.clone(),
+        meter: meter.clone(),
     };
     let found = llm.analyse(look()).await.expect("analysed");
     assert_eq!((found.summary.as_str(), &found.outcome), ("A table was booked.", &json!({ "people": 4 })));
-    assert_eq!(spent.usage().llm_output_tokens, 14, "both answers cost");
+    assert_eq!(meter.usage().llm_output_tokens, 14, "both answers cost");
     assert!(double.asked()[1].to_string().contains("/people"), "it is told what is wrong");
     let found = llm.analyse(look()).await.expect("analysed");
     assert_eq!((found.summary.as_str(), &found.outcome), ("A table.", &Value::Null), "a wrong outcome is none");
     assert!(matches!(llm.analyse(look()).await, Err(ProviderError::Failed { .. })));
-    assert_eq!(spent.usage().llm_output_tokens, 42, "what came to nothing too");
+    assert_eq!(meter.usage().llm_output_tokens, 42, "what came to nothing too");
     double.finish();
 }
 

@@ -125,7 +125,7 @@ impl Caller {
         match event {
             SttEvent::Partial { text } => self.partials.push(text),
             SttEvent::Final { segment, text } => drop(self.answers.insert(segment, text)),
-            SttEvent::TurnJudged => self.turns += 1,
+            SttEvent::EndOfTurn => self.turns += 1,
             SttEvent::Failed { code, words } => self.failed = Some((code, words)),
         }
     }

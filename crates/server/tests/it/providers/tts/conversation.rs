@@ -66,12 +66,12 @@ async fn a_table_is_booked(kind: Kind) {
     let spoke = talk.caller_says("name").await;
     talk.until_silent_for(500, spoke).await;
     // More of the sentence is still being synthesized when the caller has heard enough.
-    cast.stage.next_of("close to the kitchen", Manner::Stall(30));
+    cast.state.next_of("close to the kitchen", Manner::Stall(30));
     let spoke = talk.caller_says("day").await;
     talk.until_heard(900, spoke).await;
     let spoke = talk.caller_says("interrupt").await;
     let (began, ended) = *talk.sounds().last().expect("it was heard");
-    assert_eq!(cast.stage.seen(|seen| seen.stopped), 1, "what nobody hears is not made");
+    assert_eq!(cast.state.seen(|seen| seen.stopped), 1, "what nobody hears is not made");
     talk.until_silent_for(20_000, spoke).await;
 
     assert!(talk.was_ended_by_the_agent(), "{:?}", talk.end);
@@ -110,14 +110,14 @@ impl Trouble {
     fn begin(&self, cast: &FakeProviders) {
         match &self.how {
             How::Once(manner) => {
-                cast.stage.next_of("Harbor Table", manner.clone());
-                cast.stage.next_of("There is one", manner.clone());
+                cast.state.next_of("Harbor Table", manner.clone());
+                cast.state.next_of("There is one", manner.clone());
             }
-            How::Ever(manner) => cast.stage.next(vec![manner.clone(); EVER]),
+            How::Ever(manner) => cast.state.next(vec![manner.clone(); EVER]),
             How::Refused(no, times) => {
                 // An open socket does not send its key again.
-                cast.stage.next((cast.kind != Kind::OpenAi).then_some(Manner::Die(0)));
-                cast.stage.refuse(vec![no.clone(); *times]);
+                cast.state.next((cast.kind != Kind::OpenAi).then_some(Manner::Die(0)));
+                cast.state.refuse(vec![no.clone(); *times]);
             }
         }
     }

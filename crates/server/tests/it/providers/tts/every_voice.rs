@@ -79,7 +79,7 @@ async fn a_warm_voice_speaks_on_the_connection_that_is_there(kind: Kind) {
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert_eq!(cast.connections(), 1);
     let cast = FakeProviders::start(kind).await;
-    cast.stage.refuse([no(401, None)]);
+    cast.state.refuse([no(401, None)]);
     let refused = cast.voice.warm(&super::request("")).await.err();
     // OpenAI's API has no request that shows whether the key may synthesize speech.
     assert_eq!(refused.as_ref().map(code), (kind != Kind::OpenAi).then_some("config_error"));
@@ -87,10 +87,10 @@ async fn a_warm_voice_speaks_on_the_connection_that_is_there(kind: Kind) {
 
 async fn what_is_dropped_is_stopped_and_not_heard_in_what_follows(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.stage.next([Manner::Stall(2)]);
+    cast.state.next([Manner::Stall(2)]);
     let speaking = cast.begin("What nobody wants to hear to its end.").await;
     speaking.abort();
-    cast.stage.until("stopping", |seen| seen.settled == 1).await;
+    cast.state.until("stopping", |seen| seen.settled == 1).await;
     // Late audio of the first request arrives before that of this one.
     let spoken = cast.speak(TEXT).await.expect("spoken");
     kind.assert_speaks(&spoken.samples, TEXT);
@@ -114,29 +114,29 @@ async fn several_sentences_at_a_time_do_not_mix(kind: Kind) {
 
 async fn a_voice_that_never_begins_is_a_provider_timeout(kind: Kind) {
     let cast = FakeProviders::with(kind, json!({}), short()).await;
-    cast.stage.next([Manner::Stall(0)]);
+    cast.state.next([Manner::Stall(0)]);
     let began = Instant::now();
     let error = cast.fail(TEXT).await;
     assert!(matches!(error, ProviderError::Timeout { waited_ms: 300, .. }), "{error}");
     assert!(began.elapsed() >= Duration::from_millis(300));
-    cast.stage.until("stopping", |seen| seen.stopped == 1).await;
+    cast.state.until("stopping", |seen| seen.stopped == 1).await;
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert_eq!(cast.connections(), 2, "whoever was silent is not asked again");
 }
 
 async fn a_voice_that_stops_in_the_middle_is_a_provider_timeout(kind: Kind) {
     let cast = FakeProviders::with(kind, json!({}), short()).await;
-    cast.stage.next([Manner::Stall(2)]);
+    cast.state.next([Manner::Stall(2)]);
     let error = cast.fail(TEXT).await;
     assert!(matches!(error, ProviderError::Timeout { waited_ms: 300, .. }), "{error}");
     assert_eq!((code(&error), cast.spoken().len()), ("provider_timeout", 1), "half of it was heard");
-    cast.stage.until("stopping", |seen| seen.stopped == 1).await;
+    cast.state.until("stopping", |seen| seen.stopped == 1).await;
 }
 
 async fn a_connection_that_breaks_before_the_first_audio_is_replaced(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
     cast.speak("A connection is open.").await.expect("spoken");
-    cast.stage.next([Manner::Die(0)]);
+    cast.state.next([Manner::Die(0)]);
     let spoken = cast.speak(TEXT).await.expect("spoken");
     kind.assert_speaks(&spoken.samples, TEXT);
     assert_eq!(cast.connections(), 2);
@@ -144,7 +144,7 @@ async fn a_connection_that_breaks_before_the_first_audio_is_replaced(kind: Kind)
 
 async fn a_connection_that_breaks_in_the_middle_is_not_heard_twice(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.stage.next([Manner::Die(2)]);
+    cast.state.next([Manner::Die(2)]);
     let error = cast.fail(TEXT).await;
     assert_eq!(code(&error), "pipeline_error", "{error}");
     assert_eq!(cast.spoken(), [TEXT]);
@@ -160,44 +160,44 @@ async fn a_wrong_key_is_reported_in_the_providers_words_and_not_tried_again(kind
         Kind::ElevenLabs => json!({ "detail": { "status": "unauthorized", "message": words } }),
         Kind::OpenAi => json!({ "error": { "message": words, "code": "unauthorized" } }),
     };
-    cast.stage.refuse([No { status: 401, retry_after: None, body }]);
+    cast.state.refuse([No { status: 401, retry_after: None, body }]);
     let error = cast.fail(TEXT).await;
     let name = format!("{kind:?}").to_lowercase();
     assert_eq!(error.to_string(), format!("{name}: The key •••• is unknown. (unauthorized, status 401)"));
-    assert_eq!((code(&error), cast.stage.seen(|seen| seen.refused)), ("config_error", 1));
+    assert_eq!((code(&error), cast.state.seen(|seen| seen.refused)), ("config_error", 1));
 }
 
 async fn a_busy_provider_is_asked_again_when_it_says(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.stage.refuse([no(429, Some("1"))]);
+    cast.state.refuse([no(429, Some("1"))]);
     let began = Instant::now();
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert!(began.elapsed() >= Duration::from_secs(1));
 
     let cast = FakeProviders::start(kind).await;
-    cast.stage.refuse([no(429, Some("60"))]);
+    cast.state.refuse([no(429, Some("60"))]);
     let error = cast.fail(TEXT).await;
     assert!(
         matches!(&error, ProviderError::Busy { words, retry_after_ms: 60_000, .. } if words.contains("So I am told.")),
         "{error}"
     );
-    assert_eq!(cast.stage.seen(|seen| seen.refused), 1, "no caller waits for a minute");
+    assert_eq!(cast.state.seen(|seen| seen.refused), 1, "no caller waits for a minute");
 }
 
 async fn a_provider_that_is_down_is_asked_three_times(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.stage.refuse([no(503, None), no(500, None)]);
+    cast.state.refuse([no(503, None), no(500, None)]);
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
 
     let cast = FakeProviders::start(kind).await;
-    cast.stage.refuse([no(503, None), no(502, None), no(500, None), no(500, None)]);
+    cast.state.refuse([no(503, None), no(502, None), no(500, None), no(500, None)]);
     let error = cast.fail(TEXT).await;
-    assert_eq!((code(&error), cast.stage.seen(|seen| seen.refused)), ("pipeline_error", 3), "{error}");
+    assert_eq!((code(&error), cast.state.seen(|seen| seen.refused)), ("pipeline_error", 3), "{error}");
 }
 
 async fn what_is_no_audio_is_a_failure(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.stage.next([Manner::Nonsense]);
+    cast.state.next([Manner::Nonsense]);
     let error = cast.fail(TEXT).await;
     // A setting can fix compressed audio.
     let expected = if kind == Kind::OpenAi { "config_error" } else { "pipeline_error" };

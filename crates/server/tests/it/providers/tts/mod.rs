@@ -24,7 +24,7 @@ use switchhook_providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, cart
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::doubles::voice::{KEY, PER_CHARACTER, Stage, serve};
+use crate::doubles::voice::{KEY, PER_CHARACTER, TtsState, serve};
 use crate::doubles::{cartesia_tts, deepgram_tts, elevenlabs_tts, openai_tts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +38,14 @@ enum Kind {
 /// A TTS provider and its double, which must not have any complaint at the end.
 struct FakeProviders {
     kind: Kind,
-    stage: Stage,
+    state: TtsState,
     voice: Arc<dyn Tts>,
 }
 
 impl Drop for FakeProviders {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            assert_eq!(self.stage.complaints(), Vec::<String>::new(), "what {:?} complains about", self.kind);
+            assert_eq!(self.state.complaints(), Vec::<String>::new(), "what {:?} complains about", self.kind);
         }
     }
 }
@@ -60,13 +60,13 @@ struct Spoken {
 
 impl Kind {
     /// Starts its double. Returns the double's URL.
-    async fn serve(self, stage: &Stage) -> String {
-        let stage = stage.clone();
+    async fn serve(self, state: &TtsState) -> String {
+        let state = state.clone();
         let address = match self {
-            Self::Cartesia => serve(cartesia_tts::router(stage)).await,
-            Self::Deepgram => serve(deepgram_tts::router(stage)).await,
-            Self::ElevenLabs => serve(elevenlabs_tts::router(stage)).await,
-            Self::OpenAi => openai_tts::serve(stage).await,
+            Self::Cartesia => serve(cartesia_tts::router(state)).await,
+            Self::Deepgram => serve(deepgram_tts::router(state)).await,
+            Self::ElevenLabs => serve(elevenlabs_tts::router(state)).await,
+            Self::OpenAi => openai_tts::serve(state).await,
         };
         format!("http://{address}")
     }
@@ -95,10 +95,10 @@ impl FakeProviders {
     }
 
     async fn with(kind: Kind, settings: Value, deadlines: TtsTimeouts) -> Self {
-        let stage = Stage::default();
-        let base_url = kind.serve(&stage).await;
+        let state = TtsState::default();
+        let base_url = kind.serve(&state).await;
         let voice = voice(kind, &base_url, settings, deadlines);
-        Self { kind, stage, voice }
+        Self { kind, state, voice }
     }
 
     async fn speak(&self, text: &str) -> Result<Spoken, ProviderError> {
@@ -142,11 +142,11 @@ impl FakeProviders {
     }
 
     fn spoken(&self) -> Vec<String> {
-        self.stage.seen(|seen| seen.spoken.clone())
+        self.state.seen(|seen| seen.spoken.clone())
     }
 
     fn connections(&self) -> usize {
-        self.stage.seen(|seen| seen.connections)
+        self.state.seen(|seen| seen.connections)
     }
 }
 

@@ -19,7 +19,7 @@ async fn a_socket_that_is_no_longer_alive_is_found_out_while_nobody_listens() {
     for kind in SOCKETS {
         let deadlines = TtsTimeouts { ping: Duration::from_millis(100), ..TtsTimeouts::default() };
         let cast = FakeProviders::with(kind, json!({}), deadlines).await;
-        cast.stage.next([Manner::Freeze]);
+        cast.state.next([Manner::Freeze]);
         let spoken = cast.speak(TEXT).await.expect("spoken on another socket");
         kind.assert_speaks(&spoken.samples, TEXT);
         assert_eq!(cast.connections(), 2, "{kind:?}");
@@ -32,7 +32,7 @@ async fn a_socket_on_which_nothing_is_spoken_is_closed_in_order() {
         let deadlines = TtsTimeouts { idle: Duration::from_millis(100), ..TtsTimeouts::default() };
         let cast = FakeProviders::with(kind, json!({}), deadlines).await;
         cast.speak(TEXT).await.expect("spoken");
-        cast.stage.until("closing", |seen| seen.ended == 1).await;
+        cast.state.until("closing", |seen| seen.ended == 1).await;
         cast.speak(TEXT).await.expect("spoken on another socket");
         assert_eq!(cast.connections(), 2, "{kind:?}");
     }
@@ -44,7 +44,7 @@ async fn sockets_are_closed_when_the_connection_is_changed() {
         let mut cast = FakeProviders::start(kind).await;
         cast.speak(TEXT).await.expect("spoken");
         cast.voice = FakeProviders::start(kind).await.voice.clone();
-        cast.stage.until("closing", |seen| seen.ended == 1).await;
+        cast.state.until("closing", |seen| seen.ended == 1).await;
     }
 }
 
@@ -70,7 +70,7 @@ async fn the_voice_the_model_and_the_speed_of_an_agent_reach_the_provider() {
                 .await;
         cast.say(fast()).await.expect("spoken");
         cast.speak(TEXT).await.expect("spoken");
-        let asked = cast.stage.seen(|seen| seen.asked.clone());
+        let asked = cast.state.seen(|seen| seen.asked.clone());
         for (pointer, value) in expected.as_object().expect("an object") {
             let found = asked[0].pointer(pointer).expect("it was asked");
             let close = found.as_f64().zip(value.as_f64()).is_some_and(|(a, b)| (a - b).abs() < 0.001);
@@ -90,7 +90,7 @@ async fn what_cartesia_says_of_one_context_concerns_no_other() {
             json!({ "type": "error", "title": "No", "message": "It is so.", "error_code": code, "status_code": status }),
         )
     };
-    cast.stage.next([Manner::Stall(1), error(429, "concurrency_limited"), Manner::Well, error(404, "voice_not_found")]);
+    cast.state.next([Manner::Stall(1), error(429, "concurrency_limited"), Manner::Well, error(404, "voice_not_found")]);
     let other = cast.begin("Spoken all the while.").await;
     Kind::Cartesia.assert_speaks(&cast.speak(TEXT).await.expect("asked again").samples, TEXT);
     let refused = cast.fail(TEXT).await;
@@ -101,13 +101,13 @@ async fn what_cartesia_says_of_one_context_concerns_no_other() {
     assert!(!other.is_finished());
     assert_eq!(cast.connections(), 1);
     other.abort();
-    cast.stage.until("stopping", |seen| seen.stopped == 1).await;
+    cast.state.until("stopping", |seen| seen.stopped == 1).await;
 }
 
 #[tokio::test]
 async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
     let cast = FakeProviders::start(Kind::ElevenLabs).await;
-    cast.stage.next(vec![Manner::Deaf; 9]);
+    cast.state.next(vec![Manner::Deaf; 9]);
     let mut speaking = Vec::new();
     for _ in 0..9 {
         // Interrupted at once; each continues at the provider.
@@ -122,7 +122,7 @@ async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
 #[tokio::test]
 async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
     let cast = FakeProviders::start(Kind::ElevenLabs).await;
-    cast.stage.next([Manner::Say(
+    cast.state.next([Manner::Say(
         json!({ "error": "quota_exceeded", "message": "You have no credits left.", "code": 1008 }),
     )]);
     let error = cast.fail(TEXT).await;
@@ -130,13 +130,13 @@ async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
         matches!(&error, ProviderError::Config { words, .. } if words == "You have no credits left. (quota_exceeded)"),
         "{error}"
     );
-    cast.stage.next([Manner::Close(1008, "Something was wrong with your message")]);
+    cast.state.next([Manner::Close(1008, "Something was wrong with your message")]);
     let error = cast.fail(TEXT).await;
     assert!(
         matches!(&error, ProviderError::Failed { words, .. } if words.starts_with("Something was wrong")),
         "{error}"
     );
-    cast.stage.next([Manner::Close(1011, "")]);
+    cast.state.next([Manner::Close(1011, "")]);
     cast.speak(TEXT).await.expect("their trouble is not ours: asked again");
     let odd = TtsRequest { voice: Some("../user".to_owned()), ..request(TEXT) };
     assert!(matches!(cast.say(odd).await.err(), Some(ProviderError::Config { .. })), "no voice has such an id");
@@ -154,14 +154,14 @@ async fn deepgram_is_not_flushed_more_often_than_it_allows() {
 #[tokio::test]
 async fn who_waits_for_a_connection_keeps_nobody_from_speaking() {
     let cast = FakeProviders::start(Kind::Deepgram).await;
-    cast.stage.ignore_one();
+    cast.state.ignore_one();
     let first = request(TEXT);
     let voice = cast.voice.clone();
     let waiting = tokio::spawn(async move {
         let (audio, _heard) = mpsc::channel(64);
         let _ = voice.speak(first, audio).await;
     });
-    cast.stage.until("ignoring", |seen| seen.ignored == 1).await;
+    cast.state.until("ignoring", |seen| seen.ignored == 1).await;
     let began = Instant::now();
     for text in ["A new connection is opened.", "And there is one now."] {
         Kind::Deepgram.assert_speaks(&cast.speak(text).await.expect("spoken").samples, text);
@@ -174,26 +174,26 @@ async fn who_waits_for_a_connection_keeps_nobody_from_speaking() {
 #[tokio::test]
 async fn what_is_refused_since_too_much_is_spoken_at_a_time_is_a_failure_and_disturbs_nobody() {
     let cast = FakeProviders::start(Kind::Cartesia).await;
-    cast.stage.next([Manner::Stall(1), Manner::Stall(1)]);
+    cast.state.next([Manner::Stall(1), Manner::Stall(1)]);
     let speaking = [cast.begin("Spoken all the while.").await, cast.begin("Spoken as well.").await];
     let error = cast.fail(TEXT).await;
     assert!(matches!(&error, ProviderError::Failed { words, .. } if words.contains("Too many")), "{error}");
-    assert_eq!(cast.stage.seen(|seen| seen.refused), 3, "asked again");
+    assert_eq!(cast.state.seen(|seen| seen.refused), 3, "asked again");
     assert!(speaking.iter().all(|speaking| !speaking.is_finished()));
     speaking.iter().for_each(tokio::task::JoinHandle::abort);
-    cast.stage.until("stopping", |seen| seen.stopped == 2).await;
+    cast.state.until("stopping", |seen| seen.stopped == 2).await;
     Kind::Cartesia.assert_speaks(&cast.speak(TEXT).await.expect("there is room").samples, TEXT);
 }
 
 #[tokio::test]
 async fn a_deepgram_socket_that_does_not_confirm_clear_is_given_up() {
     let cast = FakeProviders::with(Kind::Deepgram, json!({}), short()).await;
-    cast.stage.next([Manner::Deaf]);
+    cast.state.next([Manner::Deaf]);
     cast.begin(TEXT).await.abort();
-    cast.stage.until("stopping", |seen| seen.stopped == 1).await;
+    cast.state.until("stopping", |seen| seen.stopped == 1).await;
     // While late audio may still arrive, another socket is used; later this one is closed.
     Kind::Deepgram.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
-    cast.stage.until("giving up", |seen| seen.ended == 1).await;
+    cast.state.until("giving up", |seen| seen.ended == 1).await;
     assert_eq!(cast.connections(), 2);
 }
 
@@ -206,8 +206,8 @@ async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
     )
     .await;
     Kind::OpenAi.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
-    assert_eq!(cast.stage.seen(|seen| seen.asked[0]["response_format"].clone()), "wav");
-    cast.stage.next([Manner::Say(openai_tts::error("No such voice.", "voice_not_found"))]);
+    assert_eq!(cast.state.seen(|seen| seen.asked[0]["response_format"].clone()), "wav");
+    cast.state.next([Manner::Say(openai_tts::error("No such voice.", "voice_not_found"))]);
     let error = cast.fail(TEXT).await;
     assert!(
         matches!(&error, ProviderError::Config { words, .. } if words == "No such voice. (voice_not_found)"),
@@ -233,7 +233,7 @@ async fn parameters_of_the_connection_reach_the_provider_and_cannot_change_the_a
     ] {
         let cast = FakeProviders::with(kind, json!({ "tts_parameters": parameters }), TtsTimeouts::default()).await;
         cast.speak(TEXT).await.expect("spoken");
-        let asked = cast.stage.seen(|seen| seen.asked[0].clone());
+        let asked = cast.state.seen(|seen| seen.asked[0].clone());
         for (pointer, value) in expected.as_object().expect("an object") {
             assert_eq!(asked.pointer(pointer), Some(value), "{kind:?} {pointer}");
         }

@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::Kind;
-use crate::doubles::voice::{KEY, Manner, No, Stage};
+use crate::doubles::voice::{KEY, Manner, No, TtsState};
 use crate::harness::{TestService, text};
 
 const KINDS: [(Kind, &str); 4] = [
@@ -18,8 +18,8 @@ const KINDS: [(Kind, &str); 4] = [
 const NOBODY: &str = "+12025550102";
 
 /// Creates a connection to the double of `kind`.
-async fn connection(service: &TestService, kind: Kind, provider: &str, stage: &Stage) -> Value {
-    let base_url = kind.serve(stage).await;
+async fn connection(service: &TestService, kind: Kind, provider: &str, state: &TtsState) -> Value {
+    let base_url = kind.serve(state).await;
     let connection = json!({
         "name": provider, "provider": provider, "settings": { "base_url": base_url }, "credentials": { "api_key": KEY },
     });
@@ -30,8 +30,8 @@ async fn connection(service: &TestService, kind: Kind, provider: &str, stage: &S
 async fn a_connection_is_tested_by_speaking_a_word() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     for (kind, provider) in KINDS {
-        let stage = Stage::default();
-        let connection = connection(&service, kind, provider, &stage).await;
+        let state = TtsState::default();
+        let connection = connection(&service, kind, provider, &state).await;
         let test = format!("/v1/connections/{}/test", text(&connection["id"]));
         let find = |tested: &Value| {
             let checks = tested["checks"].as_array().expect("a list").clone();
@@ -39,25 +39,25 @@ async fn a_connection_is_tested_by_speaking_a_word() {
         };
         let (_, tested) = service.client.post(&test, json!({})).await;
         assert_eq!(find(&tested)["ok"], true, "{provider}: {tested}");
-        assert_eq!(stage.seen(|seen| seen.spoken.clone()), ["Hello."]);
+        assert_eq!(state.seen(|seen| seen.spoken.clone()), ["Hello."]);
 
         let (_, tested) = service.client.post(&test, json!({})).await;
         assert_eq!(find(&tested)["ok"], true, "{provider}: {tested}");
         if kind != Kind::OpenAi {
-            assert_eq!(stage.seen(|seen| seen.connections), 1, "{provider} is kept open between tests");
+            assert_eq!(state.seen(|seen| seen.connections), 1, "{provider} is kept open between tests");
         }
 
         let refused = No { status: 401, retry_after: None, body: json!({ "message": format!("{KEY} is unknown") }) };
         // An open socket needs no key; it ends, and the next one is refused.
-        stage.next(if kind == Kind::OpenAi { None } else { Some(Manner::Die(0)) });
-        stage.refuse([refused]);
+        state.next(if kind == Kind::OpenAi { None } else { Some(Manner::Die(0)) });
+        state.refuse([refused]);
         let (_, tested) = service.client.post(&test, json!({})).await;
         let check = find(&tested);
         assert_eq!(
             (&check["ok"], &check["detail"]),
             (&json!(false), &json!(format!("{provider}: •••• is unknown (status 401).")))
         );
-        assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
+        assert_eq!(state.complaints(), Vec::<String>::new(), "{provider}");
     }
     service.stop().await;
 }
@@ -70,18 +70,18 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
     let agent = client.scripted_agent(json!({ "greeting": { "text": greeting } })).await;
     let mut calls = Vec::new();
     for (kind, provider) in KINDS {
-        let stage = Stage::default();
-        let voice = connection(&service, kind, provider, &stage).await;
+        let state = TtsState::default();
+        let voice = connection(&service, kind, provider, &state).await;
         let tts = json!({ "tts": { "connection_id": voice["id"], "voice": "aura-ava" } });
         let (status, changed) = client.patch(&format!("/v1/agents/{}", agent.id), tts).await;
         assert_eq!(status, StatusCode::OK, "{changed}");
         // This number hangs up in the middle of a sentence.
-        calls.push((client.place(&agent, "+12025550108").await, kind, provider, stage));
+        calls.push((client.place(&agent, "+12025550108").await, kind, provider, state));
     }
-    for (call, kind, provider, stage) in calls {
+    for (call, kind, provider, state) in calls {
         let ended = client.wait_for_end(&call).await;
         assert_eq!(ended["end_reason"], "caller_hangup", "{provider}: {ended}");
-        assert_eq!(ended["usage"]["tts_characters"], characters(&stage), "{provider}: {ended}");
+        assert_eq!(ended["usage"]["tts_characters"], characters(&state), "{provider}: {ended}");
         let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
         let heard = text(&transcript["data"][0]["text"]);
         assert!(greeting.starts_with(heard.trim_end()), "{provider}: {heard}");
@@ -96,7 +96,7 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
                 "{provider}: {end} to {next} in {heard_ms} ms"
             );
         }
-        assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
+        assert_eq!(state.complaints(), Vec::<String>::new(), "{provider}");
     }
     service.stop().await;
 }
@@ -105,20 +105,20 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
 async fn what_is_said_when_the_caller_goes_is_stopped_and_counted() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;
-    let stage = Stage::default();
-    let voice = connection(&service, Kind::Cartesia, "cartesia", &stage).await;
+    let state = TtsState::default();
+    let voice = connection(&service, Kind::Cartesia, "cartesia", &state).await;
     let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
     let call = client.place(&agent, "+12025550109").await;
     client.wait_for(&call, |call| call["status"] == "in_progress").await;
     let words = "This is never said to its end.";
-    stage.always(words, Manner::Stall(2));
+    state.always(words, Manner::Stall(2));
     client.post(&format!("/v1/calls/{call}/say"), json!({ "text": words })).await;
-    stage.until("saying", |seen| seen.spoken.iter().any(|text| text == words)).await;
+    state.until("saying", |seen| seen.spoken.iter().any(|text| text == words)).await;
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     let ended = client.wait_for_end(&call).await;
-    stage.until("stopping", |seen| seen.stopped == 1).await;
-    assert_eq!(ended["usage"]["tts_characters"], characters(&stage), "{ended}");
-    assert_eq!(stage.complaints(), Vec::<String>::new());
+    state.until("stopping", |seen| seen.stopped == 1).await;
+    assert_eq!(ended["usage"]["tts_characters"], characters(&state), "{ended}");
+    assert_eq!(state.complaints(), Vec::<String>::new());
     service.stop().await;
 }
 
@@ -132,24 +132,24 @@ fn word_ends(text: &str, length: usize) -> (u64, u64) {
 }
 
 /// Returns how many characters a double has spoken.
-fn characters(stage: &Stage) -> usize {
-    stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum())
+fn characters(state: &TtsState) -> usize {
+    state.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_voice_that_stops_is_covered_by_phrases_from_memory_and_given_up_with_a_word() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;
-    let stage = Stage::default();
-    let voice = connection(&service, Kind::Cartesia, "cartesia", &stage).await;
+    let state = TtsState::default();
+    let voice = connection(&service, Kind::Cartesia, "cartesia", &state).await;
     let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
     let call = client.place(&agent, "+12025550109").await;
     let technical = "Sorry, I cannot go on because of a technical problem. Please call again later.";
-    stage.until("keeping phrases", |seen| seen.spoken.iter().any(|text| text.starts_with("Sorry, I lost"))).await;
-    let kept = stage.seen(|seen| seen.spoken.clone());
+    state.until("keeping phrases", |seen| seen.spoken.iter().any(|text| text.starts_with("Sorry, I lost"))).await;
+    let kept = state.seen(|seen| seen.spoken.clone());
     assert!(kept.iter().any(|text| text == technical), "{kept:?}");
     let words = "This is never said to its end.";
-    stage.always(words, Manner::Stall(2));
+    state.always(words, Manner::Stall(2));
     let (say, path) = (format!("/v1/calls/{call}/say"), format!("/v1/calls/{call}/transcript"));
     client.post(&say, json!({ "text": words })).await;
     // One failure is tolerated.
@@ -157,7 +157,7 @@ async fn a_voice_that_stops_is_covered_by_phrases_from_memory_and_given_up_with_
     client.post(&say, json!({ "text": words })).await;
     let ended = client.wait_for_end(&call).await;
     assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("provider_timeout")), "{ended}");
-    assert_eq!(ended["usage"]["tts_characters"], characters(&stage), "what comes from memory costs nothing: {ended}");
+    assert_eq!(ended["usage"]["tts_characters"], characters(&state), "what comes from memory costs nothing: {ended}");
     let (_, transcript) = client.get(&path).await;
     let said: Vec<String> =
         transcript["data"].as_array().expect("lines").iter().map(|line| text(&line["text"])).collect();
@@ -167,9 +167,9 @@ async fn a_voice_that_stops_is_covered_by_phrases_from_memory_and_given_up_with_
     client.wait_for(&again, |call| call["status"] == "in_progress").await;
     client.post(&format!("/v1/calls/{again}/hangup"), json!({})).await;
     client.wait_for_end(&again).await;
-    let repeated = stage.seen(|seen| seen.spoken.iter().filter(|text| *text == "One moment.").count());
+    let repeated = state.seen(|seen| seen.spoken.iter().filter(|text| *text == "One moment.").count());
     assert_eq!(repeated, 1, "once for all calls");
-    assert_eq!(stage.complaints(), Vec::<String>::new());
+    assert_eq!(state.complaints(), Vec::<String>::new());
     service.stop().await;
 }
 
@@ -180,16 +180,16 @@ async fn the_voice_is_connected_to_while_the_phone_rings_and_nothing_is_spoken()
     let settings = json!({ "greeting": { "mode": "wait" }, "limits": { "ring_timeout_seconds": 5 } });
     let agent = client.scripted_agent(settings).await;
     for (kind, provider) in KINDS {
-        let stage = Stage::default();
-        let voice = connection(&service, kind, provider, &stage).await;
+        let state = TtsState::default();
+        let voice = connection(&service, kind, provider, &state).await;
         let tts = json!({ "tts": { "connection_id": voice["id"] } });
         let (status, changed) = client.patch(&format!("/v1/agents/{}", agent.id), tts).await;
         assert_eq!(status, StatusCode::OK, "{changed}");
         let call = client.place(&agent, NOBODY).await;
         let ended = client.wait_for_end(&call).await;
         assert_eq!(ended["error_code"], "no_answer", "{provider}: {ended}");
-        assert_eq!((stage.seen(|seen| (seen.connections, seen.spoken.len()))), (1, 0), "{provider}");
-        assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
+        assert_eq!((state.seen(|seen| (seen.connections, seen.spoken.len()))), (1, 0), "{provider}");
+        assert_eq!(state.complaints(), Vec::<String>::new(), "{provider}");
     }
     service.stop().await;
 }
@@ -198,11 +198,11 @@ async fn the_voice_is_connected_to_while_the_phone_rings_and_nothing_is_spoken()
 async fn a_key_that_is_refused_ends_the_call_before_anybody_answers() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;
-    let stage = Stage::default();
-    let voice = connection(&service, Kind::Cartesia, "cartesia", &stage).await;
+    let state = TtsState::default();
+    let voice = connection(&service, Kind::Cartesia, "cartesia", &state).await;
     let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
     for mode in ["speak", "wait", "generate"] {
-        stage.refuse([No { status: 401, retry_after: None, body: json!({ "message": "Who are you?" }) }]);
+        state.refuse([No { status: 401, retry_after: None, body: json!({ "message": "Who are you?" }) }]);
         let greeting = json!({ "greeting": { "mode": mode } });
         let (status, changed) = client.patch(&format!("/v1/agents/{}", agent.id), greeting).await;
         assert_eq!(status, StatusCode::OK, "{changed}");
