@@ -42,7 +42,7 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
     let mut commands = tokio::time::interval(LOOK_FOR_COMMANDS);
     commands.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut drained = false;
-    let mut unconfirmed = Vec::new();
+    let mut unconfirmed = HashSet::new();
     loop {
         tokio::select! {
             _ = looks.tick() => {}
@@ -150,7 +150,7 @@ async fn cancel(context: &Context) -> Result<(), sqlx::Error> {
 
 /// Claims calls and runs them. `unconfirmed` are those of an earlier claim that failed: if it was committed nevertheless, they would wait
 /// for the end of their leases.
-async fn claim(context: &Context, unconfirmed: &mut Vec<(CallId, i64)>) -> Result<(), sqlx::Error> {
+async fn claim(context: &Context, unconfirmed: &mut HashSet<(CallId, i64)>) -> Result<(), sqlx::Error> {
     loop {
         let now = context.clock.now();
         let mut tx = context.store.begin().await?;

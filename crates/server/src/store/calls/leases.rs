@@ -3,6 +3,8 @@
 //! A lease says until when a node owns a call; the fencing token, which increases with every claim, says who does. A write with an
 //! old token changes no row, and its writer stops.
 
+use std::collections::HashSet;
+
 use sqlx::QueryBuilder;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{CallId, NodeId, TenantId};
@@ -189,7 +191,11 @@ pub async fn hand_back_for_node(tx: &mut Tx, node: NodeId) -> Result<(), sqlx::E
 ///
 /// # Errors
 /// When the database fails.
-pub async fn give_back_for_node(tx: &mut Tx, node: NodeId, claimed: &[(CallId, i64)]) -> Result<(), sqlx::Error> {
+pub async fn give_back_for_node(
+    tx: &mut Tx,
+    node: NodeId,
+    claimed: &HashSet<(CallId, i64)>,
+) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE calls SET lease_until = NULL WHERE id = $1 AND lease_token = $2 AND lease_owner = $3";
     for (call, token) in claimed {
         execute!(tx, SQL; call.uuid(), token, node.uuid())?;

@@ -7,7 +7,7 @@
 mod plans;
 mod source;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -189,7 +189,7 @@ async fn walk_calls(test: &TestStore, past: &Past) {
     calls::claim_abandoned_for_recovery(&mut tx, &claim).await.expect("claimed");
     calls::lock_canceled_for_dialer(&mut tx, 10).await.expect("locked");
     calls::renew_leases_for_node(&mut tx, node, &past.calls[..2], lease()).await.expect("renewed");
-    calls::give_back_for_node(&mut tx, node, &[(past.calls[0], 1)]).await.expect("given back");
+    calls::give_back_for_node(&mut tx, node, &HashSet::from([(past.calls[0], 1)])).await.expect("given back");
     calls::hand_back_for_node(&mut tx, node).await.expect("handed back");
     let mut row: CallRow = live.pop().expect("a live call");
     let id: CallId = row.call_id();

@@ -53,11 +53,8 @@ impl Stage {
     pub(super) async fn on_postgres() -> Self {
         let server = tokio::task::block_in_place(|| Server::with_connections(CONNECTIONS));
         let database = server.database().await;
-        let (_, name) = database.split_once("@localhost/").expect("an address of the harness");
-        let name = name.split('?').next().unwrap_or_default();
         let gates = [Gate::before(server.socket()).await, Gate::before(server.socket()).await];
-        let address = |gate: &Gate| Some(format!("postgres://postgres@{}/{name}?sslmode=disable", gate.address()));
-        let databases = gates.iter().map(address).collect();
+        let databases = gates.iter().map(|gate| Some(gate.url_of(&database))).collect();
         let mut stage = Self::on(databases);
         stage.gates = gates.into();
         stage.server = Some((server, database));

@@ -38,10 +38,7 @@ async fn assert_well(client: &Client) {
 async fn a_proxy_without_a_server_is_a_database_that_is_away() {
     let server = tokio::task::block_in_place(Server::start);
     let gate = Gate::before(server.socket()).await;
-    let database = server.database().await;
-    let (_, name) = database.split_once("@localhost/").expect("an address of the harness");
-    let name = name.split('?').next().unwrap_or_default();
-    let service = service_on(format!("postgres://postgres@{}/{name}", gate.address())).await;
+    let service = service_on(gate.url_of(&server.database().await)).await;
     gate.shut();
     assert_away(&service.client, Method::GET, "/v1/tenant").await;
     assert_away(&service.client, Method::POST, "/v1/calls").await;

@@ -56,8 +56,11 @@ impl Gate {
         self.to_lose.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+    /// Returns the URL of a database of the server through the proxy; `database` is its URL without it.
+    pub(crate) fn url_of(&self, database: &str) -> String {
+        let (_, name) = database.split_once("@localhost/").expect("an address of the harness");
+        let name = name.split('?').next().unwrap_or_default();
+        format!("postgres://postgres@{}/{name}?sslmode=disable", self.address)
     }
 
     /// Closes every connection, and all new ones.
@@ -132,7 +135,9 @@ enum Transaction {
 
 impl Transaction {
     fn asks(&mut self, asked: &[u8]) {
-        if *self == Self::Marked && contains(asked, b"COMMIT") {
+        if contains(asked, b"BEGIN") {
+            *self = Self::Other;
+        } else if *self == Self::Marked && contains(asked, b"COMMIT") {
             *self = Self::Committing;
         }
     }
@@ -175,6 +180,7 @@ async fn copy(
         }
         match decide(&piece[..length]) {
             Then::Pass => {}
+            // What is simulated: a slow server.
             Then::Wait(delay) => tokio::time::sleep(delay).await,
             Then::Close => return Ok(()),
         }

@@ -1,4 +1,4 @@
-//! The database commits a claim, and its answer is lost: nothing waits for the end of a lease that nobody uses.
+//! The database commits a claim, and its answer is lost: its calls and deliveries do not wait for the end of an unused lease.
 
 use serde_json::json;
 use switchhook_core::Timestamp;
@@ -14,10 +14,7 @@ const LEASE: i64 = 15;
 
 async fn service_behind(server: &Server) -> (Gate, TestService) {
     let gate = Gate::before(server.socket()).await;
-    let database = server.database().await;
-    let (_, name) = database.split_once("@localhost/").expect("an address of the harness");
-    let name = name.split('?').next().unwrap_or_default();
-    let url = format!("postgres://postgres@{}/{name}?sslmode=disable", gate.address());
+    let url = gate.url_of(&server.database().await);
     let service = TestService::start_as(Clock::system(), |config| config.database_url = Some(Private::new(url))).await;
     (gate, service)
 }

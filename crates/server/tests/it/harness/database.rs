@@ -43,7 +43,7 @@ pub(crate) async fn create_migrated() -> Option<String> {
     Some(with_database(&server, &name))
 }
 
-/// Connects to the server under the name of a database that is to be created.
+/// Connects to the server under the name of a new database, which does not exist yet.
 async fn connect(server: &str) -> (PgConnection, String) {
     let name = new_name();
     let options: PgConnectOptions = server.parse().expect("a URL of PostgreSQL");
@@ -82,7 +82,7 @@ async fn template(connection: &mut PgConnection, server: &str) -> String {
         migrator.run(&mut database).await.expect("a new database can be migrated");
         database.close().await.expect("a database with connections cannot be renamed");
         let renamed = AssertSqlSafe(format!("ALTER DATABASE {name} RENAME TO {template}"));
-        unfinished.execute(renamed).await.expect("nobody else knows it");
+        unfinished.execute(renamed).await.expect("no other test knows its name");
     }
     sqlx::query(UNLOCK).bind(MAKING_A_TEMPLATE).execute(&mut *connection).await.expect("it was locked");
     template
