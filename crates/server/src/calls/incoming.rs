@@ -63,7 +63,7 @@ pub async fn accept(context: &Context, call: InboundCall) -> Result<Result<CallR
     let Some(mut admission) = admission else { return Ok(Err(InboundRefusal::NoAgent)) };
     let accepted = write(context, &mut tx, &mut admission, call).await?;
     if let Ok(row) = &accepted {
-        tx.commit().await?;
+        commit_lease(context, tx, row).await?;
         start(context, row.clone());
     }
     Ok(accepted)
@@ -133,7 +133,7 @@ pub async fn accept_announced(
         Err(InboundRefusal::NoAgent) => return Ok(InboundDecision::Declined(Decline::NotServed)),
         Err(InboundRefusal::Quota(_)) => return Ok(InboundDecision::Declined(Decline::Busy)),
     };
-    tx.commit().await?;
+    commit_lease(context, tx, &row).await?;
     start(context, row.clone());
     Ok(InboundDecision::Accepted(Box::new(row)))
 }
@@ -214,7 +214,9 @@ pub async fn connect_browser(context: &Context, call: CallId) -> bool {
     let claimed = async {
         let mut tx = context.store.begin().await?;
         let row = calls::claim_for_browser(&mut tx, call, context.node, context.clock.now(), context.lease()).await?;
-        tx.commit().await?;
+        if let Some(row) = &row {
+            commit_lease(context, tx, row).await?;
+        }
         Ok::<_, sqlx::Error>(row)
     };
     let row = match claimed.await {
@@ -233,6 +235,20 @@ pub async fn connect_browser(context: &Context, call: CallId) -> bool {
 async fn move_here(context: &Context, call: CallId, carrier_call_id: &str) -> Result<Option<CallRow>, sqlx::Error> {
     let mut tx = context.store.begin().await?;
     let row = calls::move_for_media(&mut tx, call, carrier_call_id, context.node, context.lease()).await?;
-    tx.commit().await?;
+    if let Some(row) = &row {
+        commit_lease(context, tx, row).await?;
+    }
     Ok(row)
+}
+
+/// Commits this node's lease of a call. If the database breaks off, asks it whether it has committed: the carrier or the browser waits
+/// for this node, and nobody else may run the call before the lease ends.
+///
+/// # Errors
+/// If it has not committed, or does not answer.
+async fn commit_lease(context: &Context, tx: Tx, row: &CallRow) -> Result<(), sqlx::Error> {
+    let Err(error) = tx.commit().await else { return Ok(()) };
+    let stored = calls::get_for_carrier(&mut context.store.read().await?, row.call_id()).await?;
+    let lease = |row: &CallRow| (row.lease_owner, row.lease_token);
+    if stored.as_ref().map(lease) == Some(lease(row)) { Ok(()) } else { Err(error) }
 }

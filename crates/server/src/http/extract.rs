@@ -211,10 +211,10 @@ fn read_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Par
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
     let parsed = T::deserialize(serde_ignored::Deserializer::new(tracked, &mut note));
     let value = parsed.map_err(|error| match mistaken::<T>(text, &error) {
-        Some((path, error)) => blame(&path, &error),
-        None => blame(&dotted(&track.path()), &error),
+        Some((path, error)) => blame(&path, &error, &[]),
+        None => blame(&dotted(&track.path()), &error, &unknown),
     })?;
-    json.end().map_err(|error| blame(".", &error))?;
+    json.end().map_err(|error| blame(".", &error, &[]))?;
     Ok(Parsed { value, unknown })
 }
 
@@ -230,7 +230,7 @@ fn must_be_object(json: &[u8]) -> Result<(), ApiError> {
     if json.trim_ascii_start().first() != Some(&b'{') {
         return Err(match serde_json::from_slice::<IgnoredAny>(json) {
             Ok(_) => ApiError::invalid("The body must be a JSON object."),
-            Err(error) => blame(".", &error),
+            Err(error) => blame(".", &error, &[]),
         });
     }
     if has_nul(json) {
@@ -376,6 +376,10 @@ mod tests {
         assert_eq!(error.errors[0].message, "must be a non-negative whole number");
         let error = parse::<Sample>(br#"{"inner":{}}"#).expect_err("count is missing").body(None);
         assert_eq!(error.detail, "inner.count: is required.");
+        let error = parse::<Sample>(br#"{"inner":{"cuont":1},"x":0}"#).expect_err("count is missing").body(None);
+        assert_eq!(error.detail, "inner.count: is required; the unknown field inner.cuont was ignored.");
+        let error = parse::<Sample>(br#"{"y":1,"x":0}"#).expect_err("inner is missing").body(None);
+        assert_eq!(error.detail, "inner: is required; the unknown fields y, x were ignored.");
         for bad in [&b"{} x"[..], b"", b"[]", b"[{\"count\":1}]", b"nonsense", br#"{"inner":{"count":1},"x":"\u0000"}"#]
         {
             assert_eq!(parse::<Sample>(bad).expect_err("not an object that fits").body(None).status, 422);

@@ -2,8 +2,12 @@
 
 use crate::http::error::ApiError;
 
-/// The error for what the JSON parser refuses at `path`; `.` is the whole body.
-pub(super) fn blame(path: &str, error: &serde_json::Error) -> ApiError {
+/// The most ignored fields that one message names.
+const MAX_NAMED: usize = 5;
+
+/// The error for what the JSON parser refuses at `path`; `.` is the whole body. `unknown` are the paths of ignored fields: one of them may
+/// be meant where a field is missing.
+pub(super) fn blame(path: &str, error: &serde_json::Error, unknown: &[String]) -> ApiError {
     if error.is_syntax() || error.is_eof() {
         return ApiError::invalid(not_json(error));
     }
@@ -11,7 +15,9 @@ pub(super) fn blame(path: &str, error: &serde_json::Error) -> ApiError {
     let message = words.split(" at line ").next().unwrap_or(&words);
     let field = |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
     if let Some(missing) = named(message, "missing field") {
-        return ApiError::invalid_field(field(missing), "is required");
+        let missing = field(missing);
+        let message = format!("is required{}", ignored_beside(&missing, unknown));
+        return ApiError::invalid_field(missing, message);
     }
     if let Some(twice) = named(message, "duplicate field") {
         return ApiError::invalid_field(field(twice), "must appear only once");
@@ -19,6 +25,18 @@ pub(super) fn blame(path: &str, error: &serde_json::Error) -> ApiError {
     match path {
         "." => ApiError::invalid(format!("The body is invalid: {message}.")),
         path => ApiError::invalid_field(path, in_our_words(message)),
+    }
+}
+
+/// Names the ignored fields of the object that `missing` belongs to.
+fn ignored_beside(missing: &str, unknown: &[String]) -> String {
+    let object = |path: &str| path.rfind('.').map_or(0, |dot| dot + 1);
+    let prefix = &missing[..object(missing)];
+    let beside = unknown.iter().filter(|path| path[..object(path)] == *prefix).take(MAX_NAMED);
+    match beside.map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        [one] => format!("; the unknown field {one} was ignored"),
+        several => format!("; the unknown fields {} were ignored", several.join(", ")),
     }
 }
 
@@ -114,7 +132,7 @@ mod tests {
         }
         let detail = |json: &str| {
             let error = serde_json::from_str::<Sample>(json).expect_err("wrong");
-            blame(".", &error).body(None).detail
+            blame(".", &error, &[]).body(None).detail
         };
         assert_eq!(detail("nonsense"), "The body is not JSON: line 1, column 2.");
         assert_eq!(detail("{\n \"a\": 1,}"), "The body is not JSON: line 2, column 9.");

@@ -15,9 +15,9 @@ use crate::doubles::twilio::{OWN, TwilioDouble};
 use crate::harness::{Agent, Client, TestService, text};
 
 /// A service, a carrier, an agent without any model, and a number.
-struct Fixture {
+pub(crate) struct Fixture {
     service: TestService,
-    double: TwilioDouble,
+    pub(crate) double: TwilioDouble,
     set: Set,
 }
 
@@ -34,7 +34,7 @@ impl Fixture {
     }
 
     /// Starts with another configuration.
-    async fn with(flavour: Flavour, change: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) async fn with(flavour: Flavour, change: impl FnOnce(&mut Config)) -> Self {
         Self::by(Clock::system(), flavour, change).await
     }
 
@@ -51,7 +51,7 @@ impl Fixture {
         Self { service, double, set }
     }
 
-    fn client(&self) -> &Client {
+    pub(crate) fn client(&self) -> &Client {
         &self.service.client
     }
 
@@ -79,7 +79,7 @@ impl Fixture {
     }
 
     /// Assigns the agent to the account's number, and has the carrier send its calls here. Returns the URL that they are sent to.
-    async fn answer_calls(&self) -> String {
+    pub(crate) async fn answer_calls(&self) -> String {
         let change = json!({ "inbound_agent_id": self.set.agent.id, "configure_carrier": true });
         let (status, changed) = self.client().patch(&format!("/v1/numbers/{}", self.set.number), change).await;
         assert_eq!((status, &changed["warnings"]), (StatusCode::OK, &Value::Null), "{changed}");
@@ -96,7 +96,7 @@ impl Fixture {
         Addresses::new(self.client().base.clone(), &vault)
     }
 
-    async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.service.stop().await;
     }
 }
