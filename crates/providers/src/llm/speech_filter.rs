@@ -2,11 +2,13 @@
 //! Servers should remove them, and do so for models they know.
 
 mod marks;
+mod react;
 mod unmarked;
 
 use switchhook_core::conversation::ToolCall;
 
 use self::marks::{BARE_REASONING, BARE_STARTS, BEGIN_MARKS, END_OF_REASONING, Kind, Mark, REASONING, Start};
+use self::react::Line;
 use self::unmarked::Unmarked;
 use super::written_calls::{WrittenCalls, unreadable};
 
@@ -155,6 +157,14 @@ impl SpeechFilter {
         if !begun && let Some(found) = bare_channel(text, begins) {
             return Some(found);
         }
+        if !self.tools.is_empty() && before.is_none_or(|before| before == '\n') {
+            match react::line(text, &self.tools) {
+                Line::None => {}
+                Line::Cut => return Found::of_mark(Start::Cut, begins),
+                Line::Label(length, opens) => return Found::of_mark(Start::Mark(length, opens), begins),
+                Line::Call(call) => return Found::of_call(call, begins),
+            }
+        }
         let mark = if BEGIN_MARKS.contains(&c.to_ascii_lowercase()) { marks::opening(lower) } else { Start::None };
         let mark = Found::of_mark(mark, begins);
         if mark.as_ref().is_some_and(|found| matches!(found.what, What::Mark(_))) {
@@ -166,16 +176,13 @@ impl SpeechFilter {
         if self.tools.is_empty() || !may_begin {
             return mark;
         }
-        match unmarked::read(text, &self.tools) {
-            Unmarked::None => mark,
-            Unmarked::Open { certain } => Some(Found { begins, ends: begins, what: What::Open { certain } }),
-            Unmarked::Calls(calls, length) => Some(Found { begins, ends: begins + length, what: What::Calls(calls) }),
-        }
+        Found::of_call(unmarked::read(text, &self.tools), begins).or(mark)
     }
 
     /// Returns the calls that a response ends with, if its last text began like some.
     fn at_end(&self, text: &str, certain: bool) -> Option<WrittenCalls> {
-        unmarked::unclosed_fence(text, &self.tools).or_else(|| certain.then(WrittenCalls::none))
+        let ended = || react::at_end(text, &self.tools);
+        unmarked::unclosed_fence(text, &self.tools).or_else(ended).or_else(|| certain.then(WrittenCalls::none))
     }
 
     /// Handles a mark. Returns the part of the text before it that is spoken.
@@ -253,6 +260,14 @@ impl Found {
             Start::Mark(length, opens) => Some(Self { begins, ends: begins + length, what: What::Mark(opens) }),
         }
     }
+
+    fn of_call(call: Unmarked, begins: usize) -> Option<Self> {
+        match call {
+            Unmarked::None => None,
+            Unmarked::Open { certain } => Some(Self { begins, ends: begins, what: What::Open { certain } }),
+            Unmarked::Calls(calls, length) => Some(Self { begins, ends: begins + length, what: What::Calls(calls) }),
+        }
+    }
 }
 
 /// Returns the channel that a Harmony response begins with where its special tokens were removed: `analysisThe caller…`, `finalYes.`.
@@ -285,6 +300,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
                 r##"```tool_code\nprint(tables(day='Friday'))\n"##,
                 r##"``` <tables day="1"><people>4</people></tables>"##,
             ],
+            &[r##"Thought: Hm.\nAct"##, r##"ion: tables\nAction Input: {"day""##, r##"":1}\nFinal Answer: Yes."##],
             &[r##"analysisHm.assistantcommentary to=functions.tables json{"day":1}"##, r##"assistantfinalYes."##],
         ])
     },

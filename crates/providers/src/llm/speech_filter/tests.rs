@@ -150,6 +150,38 @@ const FRIDAY: &[&str] = &[
     "<|start|>assistant<|channel|>commentary to=functions.tables <|message|>{\"day\": \"Friday\"}<|start|>assistant",
 ];
 
+/// The same in the ReAct format, whose labels begin a line.
+const FRIDAY_IN_LINES: &[&str] = &[
+    "Thought: They want a table.\nAction: tables\nAction Input: {\"day\": \"Friday\"}",
+    "Action: tables\nAction Input:\n{\"day\": \"Friday\"}",
+    "action: functions.tables\r\naction input: {\"day\": \"Friday\"}",
+    "Action: tables(day=\"Friday\")",
+    "Action: tables {\"day\": \"Friday\"}",
+    "Thought: Hm.\nAction:\n```json\n{\"action\": \"tables\", \"action_input\": {\"day\": \"Friday\"}}\n```",
+];
+
+#[test]
+fn calls_in_lines_are_made_and_their_labels_are_not_spoken() {
+    let call = |name: &str, arguments: Value| vec![(name.to_owned(), arguments)];
+    for text in FRIDAY_IN_LINES {
+        assert_filtered(text, "", Some(&call("tables", json!({ "day": "Friday" }))));
+        let behind_speech = format!("Let me look.\n{text}\nFinal Answer: Yes.");
+        let (spoken, calls) = cut(&behind_speech, 3);
+        let spoken: Vec<&str> = spoken.split_whitespace().collect();
+        assert_eq!(
+            (spoken.join(" ").as_str(), calls),
+            ("Let me look. Yes.", Some(call("tables", json!({ "day": "Friday" })))),
+            "{text}"
+        );
+    }
+    for text in ["Action: hours", "Action: hours\n", "Thought: Hm.\nAction: hours\nAction Input: {}"] {
+        assert_filtered(text, "", Some(&call("hours", json!({}))));
+    }
+    let unknown = "Action: book_it\nAction Input: {\"day\": \"Friday\"}";
+    assert_filtered(unknown, "", Some(&call("book_it", json!({ "day": "Friday" }))));
+    assert_filtered("Action: tables\nAction Input: Friday", "", None);
+}
+
 #[test]
 fn calls_of_every_family_are_made_and_not_spoken_however_they_are_cut() {
     let expected = vec![("tables".to_owned(), json!({ "day": "Friday" }))];
@@ -204,6 +236,12 @@ fn speech_that_resembles_a_call_is_spoken() {
         "An analysis to follow. The final answer is no; final.",
         "assistant manager, to-do, at <noon>",
         "analysis of your bill takes a day.",
+        "Action: none is needed.",
+        "Action: tables are booked by phone.",
+        "I had a thought: call us. Action: hours",
+        "A final answer: no.",
+        "Actions follow.",
+        "Th",
         "final offer: two tables",
         "commentary is free.",
         "{",
@@ -235,6 +273,9 @@ fn template_markers_are_not_spoken() {
         ("analysisThe caller wants a table. Say yes.assistantfinalYes.", "Yes."),
         ("assistantanalysisHm.assistantfinalYes.", "Yes."),
         ("finalYes.", "Yes."),
+        ("Thought: They want a table.\nFinal Answer: Yes.", "Yes."),
+        ("Thought: They want a table.\nYes.", "Yes."),
+        ("Thought: They want a table.", ""),
         ("analysisHm.assistantcommentaryOne moment. assistantfinalYes.", "One moment. Yes."),
         ("<|channel|>analysis<|message|>Hm.<|start|>assistant<|channel|>final<|message|>Yes.<|return|>", "Yes."),
     ] {

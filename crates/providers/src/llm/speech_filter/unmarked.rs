@@ -88,7 +88,8 @@ fn names_a_tool(text: &str, tools: &[String]) -> bool {
     NAMES.iter().any(|key| named(key))
 }
 
-fn knows(name: &str, tools: &[String]) -> bool {
+/// Returns whether a tool has this name, with its namespace or without.
+pub(super) fn knows(name: &str, tools: &[String]) -> bool {
     tools.iter().any(|tool| tool == name || tool == bare_name(name))
 }
 
@@ -254,7 +255,7 @@ fn mistral(text: &str, name: usize) -> Unmarked {
 }
 
 /// Reads the object at `at`, which cannot be anything but the arguments of a call.
-fn arguments(name: &str, text: &str, at: usize) -> Unmarked {
+pub(super) fn arguments(name: &str, text: &str, at: usize) -> Unmarked {
     let rest = text[at..].trim_start();
     if rest.is_empty() {
         return Unmarked::Open { certain: true };
