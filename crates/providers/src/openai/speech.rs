@@ -23,7 +23,7 @@ use crate::adapter_config::AdapterConfig;
 use crate::failure::{AttemptError, classify_response};
 use crate::parameters::Parameters;
 use crate::tts::decoder::Decoder;
-use crate::tts::{Retries, TtsDefaults, TtsOutput, TtsTimeouts, cost, is_speakable};
+use crate::tts::{Retries, TtsDefaults, TtsOutput, TtsTimeouts, is_speakable};
 use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 
 /// The voice when neither the agent nor the connection names one.
@@ -86,7 +86,8 @@ impl OpenAiSpeech {
 
     /// Makes one attempt.
     async fn attempt(&self, request: &TtsRequest, output: &mut TtsOutput) -> Result<(), AttemptError> {
-        let mut wait = self.timeouts.first_audio;
+        let timeouts = output.timeouts(self.timeouts);
+        let mut wait = timeouts.first_audio;
         let mut deadline = Instant::now() + wait;
         let late = |wait| AttemptError::timeout(PROVIDER, wait);
         let response = timeout_at(deadline, self.post(request)).await.map_err(|_| late(wait))??;
@@ -105,11 +106,11 @@ impl OpenAiSpeech {
                 Queue::Tts.full();
                 return Err(AttemptError::unusable(PROVIDER, "its speech does not end"));
             }
-            wait = self.timeouts.gap;
+            wait = timeouts.gap;
             deadline = Instant::now() + wait;
         }
         let _ = output.give(decoder.finish(), Vec::new()).await;
-        if output.has_audio() { Ok(()) } else { Err(AttemptError::unusable(PROVIDER, "it returned no audio")) }
+        if output.attempt_has_audio() { Ok(()) } else { Err(AttemptError::unusable(PROVIDER, "it returned no audio")) }
     }
 
     async fn post(&self, request: &TtsRequest) -> Result<Response, AttemptError> {
@@ -180,7 +181,7 @@ impl Tts for OpenAiSpeech {
         while let Err(failure) = self.attempt(&request, &mut output).await {
             attempts.again(failure, &mut output).await?;
         }
-        Ok(cost(&request.text))
+        Ok(attempts.cost(&request.text))
     }
 
     /// Lists models, to have an open connection. A refusal is ignored: the key may be restricted to speech.

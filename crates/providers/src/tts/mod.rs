@@ -24,6 +24,10 @@ use super::{ProviderError, TtsAudio, TtsRequest, Usage};
 const TRIES: usize = 3;
 /// Pauses before retries: a pooled connection that has died is replaced immediately.
 const PAUSES: [Duration; TRIES - 1] = [Duration::ZERO, Duration::from_millis(500)];
+/// The longest pause that a provider may set in the middle of an utterance, where the caller hears a gap.
+const MAX_PAUSE_IN_UTTERANCE: Duration = Duration::from_secs(1);
+/// How long a retry in the middle of an utterance may take to connect, and then to its first audio.
+const RESUME_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Longer audio is cut off: no utterance takes ten minutes.
 const MAX_AUDIO: Duration = Duration::from_secs(600);
 
@@ -105,33 +109,56 @@ pub(crate) fn primary_language(tag: &str) -> &str {
 #[derive(Default)]
 pub(crate) struct Retries {
     failed: usize,
+    /// Failed attempts that produced audio, which providers charge for.
+    charged: u64,
 }
 
 impl Retries {
-    /// Waits until the next attempt may be made.
+    /// Waits until the next attempt may be made. It synthesizes the whole text again; `output` leaves out what was already given.
     ///
     /// # Errors
-    /// When no attempt may be made: it would fail too or come too late, or some audio was already played.
+    /// When no attempt may be made: it would fail too or come too late.
     pub(crate) async fn again(&mut self, failure: AttemptError, output: &mut TtsOutput) -> Result<(), ProviderError> {
-        output.pending_words.clear();
+        self.charged += u64::from(output.attempt.samples > 0);
+        output.restart();
         let least = PAUSES.get(self.failed).copied();
         self.failed += 1;
         let late = matches!(failure.error, ProviderError::Timeout { .. });
-        let requested = failure.retry_after.filter(|_| !late && !output.has_audio());
+        let in_time = |pause: &Duration| !output.has_audio() || *pause <= MAX_PAUSE_IN_UTTERANCE;
+        let requested = failure.retry_after.filter(|_| !late).filter(in_time);
         let (Some(least), Some(requested)) = (least, requested) else { return Err(failure.error) };
         // The error message may quote the text that was to be spoken.
-        tracing::warn!(code = failure.error.code().as_str(), attempt = self.failed, "TTS request failed; retrying");
+        tracing::warn!(
+            code = failure.error.code().as_str(),
+            attempt = self.failed,
+            given_ms = output.duration_ms(output.given.samples),
+            "TTS request failed; retrying"
+        );
         tokio::time::sleep(least.max(requested)).await;
         Ok(())
     }
+
+    /// Returns the usage of `text` once an attempt has succeeded.
+    pub(crate) fn cost(&self, text: &str) -> Usage {
+        (0..self.charged).fold(cost(text), |sum, _| sum + cost(text))
+    }
 }
 
-/// The output of one utterance.
+/// What an utterance has produced.
+#[derive(Clone, Copy, Default)]
+struct Produced {
+    samples: u64,
+    words: usize,
+}
+
+/// The output of one utterance: the audio of its first attempt, continued by that of later ones.
 pub(crate) struct TtsOutput {
     format: AudioFormat,
     audio: mpsc::Sender<TtsAudio>,
-    /// Samples produced so far.
-    given: u64,
+    /// What the receiver has.
+    given: Produced,
+    /// What the current attempt has produced. It is given from where `given` ends.
+    attempt: Produced,
     /// Words that arrived before any audio. They do not prove that audio will follow, and the next attempt sends them again.
     pending_words: Vec<SpokenWord>,
 }
@@ -141,35 +168,77 @@ pub(crate) struct ReceiverClosed;
 
 impl TtsOutput {
     pub(crate) fn new(format: AudioFormat, audio: mpsc::Sender<TtsAudio>) -> Self {
-        Self { format, audio, given: 0, pending_words: Vec::new() }
+        let (given, attempt) = (Produced::default(), Produced::default());
+        Self { format, audio, given, attempt, pending_words: Vec::new() }
     }
 
-    /// Returns how much audio was produced, in milliseconds.
-    pub(crate) fn given_ms(&self) -> u64 {
-        u64::try_from(self.format.duration(self.given).as_millis()).unwrap_or(u64::MAX)
+    /// Returns how much audio the current attempt has produced, in milliseconds.
+    pub(crate) fn attempt_ms(&self) -> u64 {
+        self.duration_ms(self.attempt.samples)
     }
 
-    /// Returns whether any audio was produced.
-    pub(crate) fn has_audio(&self) -> bool {
-        self.given > 0
+    /// Returns whether the current attempt has produced any audio.
+    pub(crate) fn attempt_has_audio(&self) -> bool {
+        self.attempt.samples > 0
     }
 
     /// Returns whether the audio is longer than any utterance.
     pub(crate) fn exceeds_limit(&self) -> bool {
-        self.format.duration(self.given) > MAX_AUDIO
+        self.format.duration(self.attempt.samples) > MAX_AUDIO
     }
 
+    /// Returns the timeouts of the current attempt: shorter in the middle of an utterance, where the caller hears a gap.
+    pub(crate) fn timeouts(&self, timeouts: TtsTimeouts) -> TtsTimeouts {
+        if !self.has_audio() {
+            return timeouts;
+        }
+        let [connect, first_audio] = [timeouts.connect, timeouts.first_audio].map(|limit| limit.min(RESUME_TIMEOUT));
+        TtsTimeouts { connect, first_audio, ..timeouts }
+    }
+
+    /// Gives what the receiver does not have yet.
     pub(crate) async fn give(&mut self, samples: Vec<i16>, words: Vec<SpokenWord>) -> Result<(), ReceiverClosed> {
+        let (samples, words) = (self.new_samples(samples), self.new_words(words));
         if samples.is_empty() && !self.has_audio() {
             self.pending_words.extend(words);
             return if self.audio.is_closed() { Err(ReceiverClosed) } else { Ok(()) };
         }
         let words: Vec<SpokenWord> = self.pending_words.drain(..).chain(words).collect();
         if samples.is_empty() && words.is_empty() {
-            return Ok(());
+            return if self.audio.is_closed() { Err(ReceiverClosed) } else { Ok(()) };
         }
-        self.given += samples.len() as u64;
+        self.given.samples += samples.len() as u64;
+        self.given.words += words.len();
         self.audio.send(TtsAudio { samples, words }).await.map_err(|_| ReceiverClosed)
+    }
+
+    fn new_samples(&mut self, mut samples: Vec<i16>) -> Vec<i16> {
+        let known = self.given.samples.saturating_sub(self.attempt.samples);
+        self.attempt.samples += samples.len() as u64;
+        samples.drain(..usize::try_from(known).map_or(samples.len(), |known| known.min(samples.len())));
+        samples
+    }
+
+    fn new_words(&mut self, mut words: Vec<SpokenWord>) -> Vec<SpokenWord> {
+        let known = self.given.words.saturating_sub(self.attempt.words);
+        self.attempt.words += words.len();
+        words.drain(..known.min(words.len()));
+        words
+    }
+
+    /// Prepares for an attempt from the beginning of the text.
+    fn restart(&mut self) {
+        self.attempt = Produced::default();
+        self.pending_words.clear();
+    }
+
+    /// Returns whether the receiver has any audio.
+    fn has_audio(&self) -> bool {
+        self.given.samples > 0
+    }
+
+    fn duration_ms(&self, samples: u64) -> u64 {
+        u64::try_from(self.format.duration(samples).as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -194,5 +263,44 @@ mod tests {
         let heard = given.try_recv().expect("audio");
         let words: Vec<&str> = heard.words.iter().map(|word| word.text.as_str()).collect();
         assert_eq!((heard.samples.len(), words), (80, vec!["Yes", "indeed"]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_utterance_that_breaks_off_goes_on_where_it_was() {
+        let (audio, mut given) = mpsc::channel(8);
+        let mut output = TtsOutput::new(AudioFormat::Narrowband, audio);
+        let mut retries = Retries::default();
+        let broken = || AttemptError::failed("double", "It broke.".to_owned());
+        let _ = output.give(vec![1; 100], word("Yes")).await;
+        retries.again(broken(), &mut output).await.expect("there is another attempt");
+        // The second attempt breaks before it reaches what is new.
+        let _ = output.give(vec![2; 60], word("Yes")).await;
+        retries.again(broken(), &mut output).await.expect("there is a third one");
+        let _ = output.give(vec![3; 70], word("Yes")).await;
+        let _ = output.give(vec![3; 70], word("indeed")).await;
+        drop(output.audio);
+        let (mut samples, mut words) = (Vec::new(), Vec::new());
+        while let Some(piece) = given.recv().await {
+            samples.extend(piece.samples);
+            words.extend(piece.words.into_iter().map(|word| word.text));
+        }
+        assert_eq!(samples, [vec![1; 100], vec![3; 40]].concat());
+        assert_eq!(words, ["Yes", "indeed"]);
+        assert_eq!(retries.cost("Yes indeed").tts_characters, 3 * 10, "each attempt that spoke is charged");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_long_in_the_middle_of_an_utterance() {
+        let (audio, _given) = mpsc::channel(8);
+        let mut output = TtsOutput::new(AudioFormat::Narrowband, audio);
+        let busy = || AttemptError {
+            retry_after: Some(Duration::from_secs(2)),
+            ..AttemptError::failed("double", String::new())
+        };
+        assert!(Retries::default().again(busy(), &mut output).await.is_ok());
+        assert_eq!(output.timeouts(TtsTimeouts::default()).first_audio, TtsTimeouts::default().first_audio);
+        let _ = output.give(vec![1; 100], Vec::new()).await;
+        assert!(Retries::default().again(busy(), &mut output).await.is_err());
+        assert_eq!(output.timeouts(TtsTimeouts::default()).first_audio, RESUME_TIMEOUT);
     }
 }

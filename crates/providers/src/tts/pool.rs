@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::protocol::{AudioChunk, MINUTE, SocketLimits, TtsEncoding, TtsProtocol};
 use super::socket::{ContextEvent, ContextSlot, Handle};
-use super::timing::WordAssembler;
-use super::{Retries, TtsOutput, TtsTimeouts, cost, is_speakable};
+use super::timing::{TimedText, WordAssembler};
+use super::{Retries, TtsOutput, TtsTimeouts, is_speakable};
 use crate::adapter_config::AdapterConfig;
 use crate::failure::AttemptError;
 use crate::websocket::{Connector, Handshake, Timeouts};
@@ -21,6 +21,9 @@ use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 
 /// A socket is not used for longer than this: sessions of some providers end after an hour.
 const MAX_AGE: Duration = Duration::from_secs(50 * 60);
+
+/// The pause after which an utterance is over without its end mark, once audio and times of its last word are there.
+const UNMARKED_END: Duration = Duration::from_secs(1);
 
 /// Word timings of one utterance, in bytes: ten minutes have some ten thousand characters.
 const MAX_TIMING_BYTES: usize = 1 << 20;
@@ -148,6 +151,51 @@ impl SocketGroup {
     }
 }
 
+/// What one attempt has produced of an utterance.
+struct Utterance {
+    encoding: TtsEncoding,
+    /// The first byte of a sample that was split.
+    half: Option<u8>,
+    words: WordAssembler,
+    timing_bytes: usize,
+    timed: TimedText,
+    /// Whether its audio is known to contain the whole text.
+    is_spoken: bool,
+}
+
+impl Utterance {
+    fn new(request: &TtsRequest) -> Self {
+        let (encoding, timed) = (TtsEncoding::of(request), TimedText::new(&request.text));
+        Self { encoding, half: None, words: WordAssembler::default(), timing_bytes: 0, timed, is_spoken: false }
+    }
+
+    /// Gives a piece to the receiver. Returns whether there still is one.
+    async fn give(
+        &mut self,
+        provider: &'static str,
+        AudioChunk { audio, timing }: AudioChunk,
+        output: &mut TtsOutput,
+    ) -> Result<bool, AttemptError> {
+        self.timing_bytes += timing.bytes();
+        if self.timing_bytes > MAX_TIMING_BYTES {
+            Queue::Tts.full();
+            return Err(AttemptError::unusable(provider, "its words do not end"));
+        }
+        self.timed.add(&timing, output.attempt_ms());
+        let words = self.words.push(timing, output.attempt_ms());
+        let samples = self.encoding.decode(audio, &mut self.half);
+        if output.give(samples, words).await.is_err() {
+            return Ok(false);
+        }
+        if output.exceeds_limit() {
+            Queue::Tts.full();
+            return Err(AttemptError::unusable(provider, "its speech does not end"));
+        }
+        self.is_spoken = self.timed.is_spoken_in(output.attempt_ms());
+        Ok(true)
+    }
+}
+
 impl<W: TtsProtocol> TtsPool<W> {
     pub(crate) fn new(config: &AdapterConfig<'_>, protocol: W, timeouts: TtsTimeouts) -> Self {
         let TtsTimeouts { connect, stop, ping, .. } = timeouts;
@@ -158,54 +206,46 @@ impl<W: TtsProtocol> TtsPool<W> {
 
     /// Makes one attempt.
     async fn attempt(&self, request: &TtsRequest, output: &mut TtsOutput) -> Result<(), AttemptError> {
-        let provider = self.protocol.provider();
-        let slot = timeout(self.timeouts.connect, self.slot(request));
-        let slot = slot.await.unwrap_or_else(|_| Err(AttemptError::timeout(provider, self.timeouts.connect)))?;
+        let (provider, timeouts) = (self.protocol.provider(), output.timeouts(self.timeouts));
+        let slot = timeout(timeouts.connect, self.slot(request));
+        let slot = slot.await.unwrap_or_else(|_| Err(AttemptError::timeout(provider, timeouts.connect)))?;
         let context = format!("{:016x}", rand::random::<u64>());
         let messages = self.protocol.begin(&context, request);
         let mut speaking = slot.begin(context, messages);
-        let (encoding, mut half) = (TtsEncoding::of(request), None);
-        let (mut words, mut timed) = (WordAssembler::default(), 0);
-        let mut wait = self.timeouts.first_audio;
+        let mut utterance = Utterance::new(request);
+        let mut wait = timeouts.first_audio;
         let mut deadline = Instant::now() + wait;
         loop {
             let Ok(said) = timeout_at(deadline, speaking.next()).await else {
                 speaking.retire();
+                if utterance.is_spoken {
+                    tracing::warn!(provider, "a TTS did not say that its utterance is over");
+                    break;
+                }
                 return Err(AttemptError::timeout(provider, wait));
             };
             match said {
-                Some(ContextEvent::Audio(AudioChunk { audio, timing })) => {
-                    timed += timing.bytes();
-                    if timed > MAX_TIMING_BYTES {
-                        Queue::Tts.full();
-                        return Err(AttemptError::unusable(provider, "its words do not end"));
-                    }
-                    let words = words.push(timing, output.given_ms());
-                    let audible = !audio.is_empty();
-                    let samples = encoding.decode(audio, &mut half);
-                    if output.give(samples, words).await.is_err() {
+                Some(ContextEvent::Audio(chunk)) => {
+                    let (audible, was_spoken) = (!chunk.audio.is_empty(), utterance.is_spoken);
+                    if !utterance.give(provider, chunk, output).await? {
                         return Ok(());
                     }
-                    if output.exceeds_limit() {
-                        Queue::Tts.full();
-                        return Err(AttemptError::unusable(provider, "its speech does not end"));
-                    }
-                    if audible {
-                        wait = self.timeouts.gap;
+                    if audible || utterance.is_spoken != was_spoken {
+                        wait = if utterance.is_spoken { timeouts.gap.min(UNMARKED_END) } else { timeouts.gap };
                         deadline = Instant::now() + wait;
                     }
                 }
-                Some(ContextEvent::Done) if !output.has_audio() => {
+                Some(ContextEvent::Done) if !output.attempt_has_audio() => {
                     return Err(AttemptError::unusable(provider, "it returned no audio"));
                 }
-                Some(ContextEvent::Done) => {
-                    let _ = output.give(Vec::new(), words.finish().into_iter().collect()).await;
-                    return Ok(());
-                }
+                Some(ContextEvent::Done) => break,
+                Some(ContextEvent::Failed(_)) | None if utterance.is_spoken => break,
                 Some(ContextEvent::Failed(failure)) => return Err(failure),
                 None => return Err(AttemptError::failed(provider, "it closed the connection".to_owned())),
             }
         }
+        let _ = output.give(Vec::new(), utterance.words.finish().into_iter().collect()).await;
+        Ok(())
     }
 
     /// Takes a slot for `request` on an open socket or on a new one.
@@ -306,7 +346,7 @@ impl<W: TtsProtocol> Tts for TtsPool<W> {
         while let Err(failure) = self.attempt(&request, &mut output).await {
             attempts.again(failure, &mut output).await?;
         }
-        Ok(cost(&request.text))
+        Ok(attempts.cost(&request.text))
     }
 
     fn unsupported_options(&self, like: &TtsRequest) -> Option<String> {

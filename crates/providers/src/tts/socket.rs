@@ -291,7 +291,7 @@ impl<W: TtsProtocol> SocketTask<W> {
 
     /// Handles more audio buffered for an utterance than can be played.
     async fn overflow(&mut self, name: &str) -> Result<(), AttemptError> {
-        let failure = self.session.lost("it sends more audio than can be played".to_owned());
+        let failure = AttemptError::unusable(self.protocol.provider(), "it sends more audio than can be played");
         self.shared.retired.store(true, Ordering::Release);
         let spoken = self.contexts.insert(name.to_owned(), Context::Stopped { until: Instant::now() });
         if let Some(Context::Active(to)) = spoken {

@@ -4,6 +4,9 @@ use switchhook_core::conversation::SpokenWord;
 use switchhook_core::language::is_unspaced;
 use unicode_segmentation::UnicodeSegmentation as _;
 
+/// How much earlier than its last word audio may end, in milliseconds: times are rounded.
+const END_TOLERANCE_MS: u64 = 50;
+
 /// Timing that came with a piece of audio.
 #[derive(Default)]
 pub(crate) enum WordTiming {
@@ -32,6 +35,46 @@ pub(crate) struct Character {
     pub(crate) text: String,
     pub(crate) start_ms: u64,
     pub(crate) end_ms: u64,
+}
+
+/// The part of a text whose times are known.
+pub(crate) struct TimedText {
+    /// The letters and digits that were not timed yet, the first one last. `None` once something else was timed: providers may time what
+    /// they make of a text, such as "five dollars".
+    rest: Option<Vec<char>>,
+    last_end_ms: u64,
+}
+
+impl TimedText {
+    pub(crate) fn new(text: &str) -> Self {
+        Self {
+            rest: Some(text.chars().filter(|character| character.is_alphanumeric()).rev().collect()),
+            last_end_ms: 0,
+        }
+    }
+
+    /// Adds timing; `before_ms` is the length of the audio before its piece.
+    pub(crate) fn add(&mut self, timing: &WordTiming, before_ms: u64) {
+        match timing {
+            WordTiming::None => {}
+            WordTiming::Words(words) => words.iter().for_each(|word| self.add_text(&word.text, word.end_ms)),
+            WordTiming::Characters(all) => {
+                all.iter().for_each(|one| self.add_text(&one.text, before_ms.saturating_add(one.end_ms)));
+            }
+        }
+    }
+
+    fn add_text(&mut self, text: &str, end_ms: u64) {
+        self.last_end_ms = self.last_end_ms.max(end_ms);
+        for character in text.chars().filter(|character| character.is_alphanumeric()) {
+            self.rest.take_if(|rest| rest.pop() != Some(character));
+        }
+    }
+
+    /// Returns whether audio of this length is known to contain the whole text.
+    pub(crate) fn is_spoken_in(&self, audio_ms: u64) -> bool {
+        self.rest.as_ref().is_some_and(Vec::is_empty) && audio_ms + END_TOLERANCE_MS >= self.last_end_ms
+    }
 }
 
 /// Assembles characters into words; a word may be split between two pieces. In languages written without spaces, each character is a
@@ -82,6 +125,23 @@ fn stand_apart(before: &str, next: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_spoken_when_the_audio_reaches_the_end_of_its_last_word() {
+        let mut timed = TimedText::new("Book it.");
+        timed.add(&characters("Book", 100), 0);
+        assert!(!timed.is_spoken_in(10_000));
+        timed.add(&characters(" it.", 100), 400);
+        assert!(!timed.is_spoken_in(700) && timed.is_spoken_in(760));
+        let mut timed = TimedText::new("Book it.");
+        let word = |text: &str, end_ms| SpokenWord { text: text.to_owned(), start_ms: end_ms - 100, end_ms };
+        timed.add(&WordTiming::Words(vec![word("Book", 400), word("it.", 800)]), 5_000);
+        assert!(!timed.is_spoken_in(400) && timed.is_spoken_in(800));
+        assert!(!TimedText::new("Book it.").is_spoken_in(10_000), "nothing says so");
+        let mut timed = TimedText::new("It is $5, please.");
+        timed.add(&WordTiming::Words(vec![word("It", 200), word("is", 400), word("fivedollars", 800)]), 0);
+        assert!(!timed.is_spoken_in(10_000), "these are other words");
+    }
 
     fn characters(text: &str, each_ms: u64) -> WordTiming {
         let one = |(at, character): (usize, char)| {

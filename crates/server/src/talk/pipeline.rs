@@ -240,7 +240,11 @@ impl Pipeline {
                 let characters = text.chars().count() as u64;
                 meter.add(pipeline.stopped(characters));
                 match pipeline.say_into_memory(voice, text).await {
-                    Ok(said) => making.store(said),
+                    Ok((usage, said)) => match usage.tts_characters.saturating_sub(characters) {
+                        0 => making.store(said),
+                        // It broke off and is joined from several requests: another call synthesizes it in one.
+                        repeated => meter.add(pipeline.stopped(repeated)),
+                    },
                     Err(error) => return drop(voice.1.health.judge(error)),
                 }
                 drop(place);
@@ -249,7 +253,7 @@ impl Pipeline {
         }
     }
 
-    async fn say_into_memory(&self, voice: &ConfiguredVoice, text: &str) -> Result<Rendered, ProviderError> {
+    async fn say_into_memory(&self, voice: &ConfiguredVoice, text: &str) -> Result<(Usage, Rendered), ProviderError> {
         let (audio, mut pieces) = mpsc::channel(EVENT_CAPACITY);
         let gathering = async {
             let mut rendered = Rendered::default();
@@ -259,7 +263,7 @@ impl Pipeline {
             rendered
         };
         let (said, rendered) = tokio::join!(say(voice, text, audio), gathering);
-        said.map(|_| rendered)
+        said.map(|usage| (usage, rendered))
     }
 
     /// Returns the models for a request of this many characters, those that failed recently last.

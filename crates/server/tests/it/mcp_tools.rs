@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::doubles::mcp::{Does, Has, McpDouble, has, words};
 use crate::doubles::model::{Double, KEY, Piece, Protocol as _, Reply};
 use crate::doubles::openai_llm::OpenAi;
+use crate::doubles::wild_mcp;
 use crate::harness::{Agent, TestService, text};
 
 fn calls(name: &'static str, arguments: Value) -> Reply {
@@ -335,6 +336,19 @@ async fn responses_of_other_content_types_reach_the_model() {
         ("a_page", Does::Sends(Some("text/html"), "<html>Sign in</html>"), "cannot be read"),
     ])
     .await;
+}
+
+/// Number of seeds, and how many of them one call uses. `WILD_SEEDS=500` tries more.
+const SEEDS: u64 = 36;
+const SEEDS_OF_A_CALL: usize = 6;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_reach_the_model_however_loosely_the_server_sends_them() {
+    let seeds = std::env::var("WILD_SEEDS").ok().map_or(SEEDS, |seeds| seeds.parse().expect("a number"));
+    for seeds in (0..seeds).collect::<Vec<_>>().chunks(SEEDS_OF_A_CALL) {
+        let case = |seed: &u64| (&*format!("seed_{seed}").leak(), Does::Wild(*seed), wild_mcp::BOOKED);
+        each_is_reported(seeds.iter().map(case).collect()).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -25,7 +25,7 @@ mod tests;
 
 /// How many times in a row a lost session is replaced.
 const MAX_RECONNECTS: u32 = 2;
-/// A session that lasted this long ends the row of lost sessions.
+/// A session that lasted this long ends the row of lost sessions, as a completed response does.
 const STABLE_SESSION: Duration = Duration::from_secs(60);
 /// The caller's audio that is replayed to a new session, in frames: 10 s.
 const REPLAY_FRAMES: usize = 500;
@@ -45,7 +45,7 @@ pub(in crate::talk) struct Realtime {
     /// Whether the model is responding and has not reported the usage yet.
     responding: bool,
     connecting: Option<Connecting>,
-    /// Replaced sessions in a row, none of which lasted.
+    /// Replaced sessions in a row, none of which lasted or responded.
     reconnects: u32,
     /// Set when the session is replaced because it understood nothing of the caller.
     replacing: bool,
@@ -213,12 +213,14 @@ impl Driver {
             }
             RealtimeEvent::ResponseDone { response, failed, retry_after, usage } => {
                 realtime.responding = false;
-                let cost = Rates::price(realtime.models[realtime.choice.model].rates.as_ref(), usage);
-                self.add(cost);
                 if failed.is_some() {
                     // The error message may quote the caller.
                     tracing::warn!("a speech-to-speech model failed to respond");
+                } else {
+                    realtime.reconnects = 0;
                 }
+                let cost = Rates::price(realtime.models[realtime.choice.model].rates.as_ref(), usage);
+                self.add(cost);
                 let retry_after_ms = retry_after.and_then(|pause| u64::try_from(pause.as_millis()).ok());
                 RealtimeInput::ResponseDone { response, failed: failed.map(strip_nul), retry_after_ms }
             }

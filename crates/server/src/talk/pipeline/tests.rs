@@ -415,3 +415,34 @@ async fn a_provider_that_panics_has_failed_and_the_next_one_answers() {
     let (looked_back, _) = alone.analyse(&[], None, LLM_TIMEOUT).await;
     assert!(looked_back.is_err());
 }
+
+/// Speaks, and charges for this many requests.
+struct Requested(u64);
+
+#[async_trait]
+impl Tts for Requested {
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
+        let _ = audio.send(TtsAudio { samples: vec![1; 80], words: Vec::new() }).await;
+        Ok(Usage { tts_characters: self.0 * cost(&request.text).tts_characters, ..Usage::default() })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_phrase_that_was_joined_from_two_requests_is_charged_and_not_cached() {
+    for (requests, is_cached) in [(1, true), (2, false)] {
+        let mut pipeline = pipeline(Vec::new(), false);
+        let settings = TtsSettings {
+            voice: None,
+            model: None,
+            speed: 1.0,
+            language: "en-US".to_owned(),
+            format: AudioFormat::Narrowband,
+            health: ProviderHealth::default(),
+        };
+        pipeline.tts.push((Arc::new(Requested(requests)), settings));
+        let meter = UsageMeter::default();
+        pipeline.cache_phrases(vec!["Goodbye.".to_owned()], meter.clone(), Arc::new(Semaphore::new(1))).await;
+        assert_eq!(pipeline.cached("Goodbye.").is_some(), is_cached);
+        assert_eq!(meter.usage().tts_characters, 8 * requests);
+    }
+}

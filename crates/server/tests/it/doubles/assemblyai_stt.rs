@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
-use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
+use super::stt::{FromClient, Peer, SttHandshake, TestStt, halves, json as parse};
 
 const KNOWN: &[&str] = &[
     "sample_rate",
@@ -58,7 +58,7 @@ impl AssemblyAi {
 }
 
 impl Peer for AssemblyAi {
-    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+    fn opens(&mut self, asked: &SttHandshake) -> Result<(), (u16, String)> {
         if asked.path != "/v3/ws" {
             return Err((404, format!("there is no {}", asked.path)));
         }
@@ -97,9 +97,15 @@ impl Peer for AssemblyAi {
         }
     }
 
-    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
+    fn oddities(&self) -> Vec<Value> {
+        let turn =
+            json!({ "type": "Turn", "turn_order": self.order, "end_of_turn": false, "transcript": "", "words": [] });
+        vec![turn, json!({ "type": "SpeechStarted", "timestamp": 3 }), json!({ "type": "Begin", "id": null })]
+    }
+
+    fn answer(&mut self, message: FromClient, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let message: Value = match message {
-            Said::Binary(audio) => {
+            FromClient::Binary(audio) => {
                 let ms = audio.len() / if self.encoding == "pcm_mulaw" { 8 } else { 16 };
                 if !(50..=1_000).contains(&ms) {
                     return Err(format!("3007: a message of {ms} ms"));
@@ -111,7 +117,7 @@ impl Peer for AssemblyAi {
                 }
                 return Ok(Vec::new());
             }
-            Said::Text(text) => parse(&text)?,
+            FromClient::Text(text) => parse(&text)?,
         };
         match message["type"].as_str() {
             Some("ForceEndpoint") if self.judges => Err("turns would end twice".to_owned()),

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
+use super::stt::{FromClient, Peer, SttHandshake, TestStt, halves, json as parse};
 
 fn text(message: &Value) -> Message {
     Message::text(message.to_string())
 }
 
-fn admitted(asked: &Asked, path: &str, known: &[&str]) -> Result<(), (u16, String)> {
+fn admitted(asked: &SttHandshake, path: &str, known: &[&str]) -> Result<(), (u16, String)> {
     if asked.header("authorization") != "Bearer ca-key" {
         return Err((401, json!({ "title": "Unauthorized", "message": "Invalid API key." }).to_string()));
     }
@@ -39,7 +39,7 @@ pub(crate) struct Manual {
 }
 
 impl Peer for Manual {
-    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+    fn opens(&mut self, asked: &SttHandshake) -> Result<(), (u16, String)> {
         admitted(asked, "/stt/websocket", &["model", "encoding", "sample_rate", "language", "keyterm"])?;
         if !matches!(asked.one("language"), "" | "en") {
             return Err((400, "there is no such language".to_owned()));
@@ -52,13 +52,17 @@ impl Peer for Manual {
         Vec::new()
     }
 
-    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
+    fn oddities(&self) -> Vec<Value> {
+        vec![json!({ "type": "transcript", "text": "", "is_final": false, "words": null })]
+    }
+
+    fn answer(&mut self, message: FromClient, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let command = match message {
-            Said::Binary(audio) => {
+            FromClient::Binary(audio) => {
                 stt.hear(&self.encoding, &audio);
                 return Ok(Vec::new());
             }
-            Said::Text(command) => command,
+            FromClient::Text(command) => command,
         };
         let transcript =
             |text: &str, is_final: bool| json!({ "type": "transcript", "text": text, "is_final": is_final });
@@ -86,7 +90,7 @@ pub(crate) struct Turns {
 }
 
 impl Peer for Turns {
-    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+    fn opens(&mut self, asked: &SttHandshake) -> Result<(), (u16, String)> {
         admitted(asked, "/stt/turns/websocket", &["model", "encoding", "sample_rate", "keyterm"])?;
         self.encoding = asked.one("encoding").to_owned();
         Ok(())
@@ -96,11 +100,11 @@ impl Peer for Turns {
         vec![text(&json!({ "type": "connected", "request_id": "r" }))]
     }
 
-    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
+    fn answer(&mut self, message: FromClient, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         match message {
-            Said::Binary(audio) => stt.hear(&self.encoding, &audio),
-            Said::Text(message) if parse(&message)?["type"] == "close" => return Ok(vec![Message::Close(None)]),
-            Said::Text(message) => return Err(format!("there is no message {message}")),
+            FromClient::Binary(audio) => stt.hear(&self.encoding, &audio),
+            FromClient::Text(message) if parse(&message)?["type"] == "close" => return Ok(vec![Message::Close(None)]),
+            FromClient::Text(message) => return Err(format!("there is no message {message}")),
         }
         if !stt.has_stopped() {
             return Ok(Vec::new());

@@ -12,7 +12,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::voice::{Connected, KEY, TtsState, Utterance, UtteranceEnd, audio_of};
+use super::tts::{Connected, KEY, TtsState, Utterance, UtteranceEnd, audio_of};
+use super::wild_tts::STRANGE_CONTEXT;
 
 /// The most concurrent contexts, as on the smallest plan. (The limit is per account; here per socket, since there is rarely more than
 /// one.)
@@ -23,8 +24,8 @@ pub(crate) fn router(state: TtsState) -> Router {
 }
 
 async fn voices(State(state): State<TtsState>, headers: HeaderMap) -> Response {
-    if let Some(no) = state.no() {
-        return no;
+    if let Some(refusal) = state.refusal() {
+        return refusal;
     }
     identified(&state, &headers);
     let voice = |id: &str| json!({ "id": id, "name": id, "description": "Calm.", "language": "en" });
@@ -39,8 +40,8 @@ fn identified(state: &TtsState, headers: &HeaderMap) {
 
 async fn open(State(state): State<TtsState>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
     state.answer().await;
-    if let Some(no) = state.no() {
-        return no;
+    if let Some(refusal) = state.refusal() {
+        return refusal;
     }
     identified(&state, &headers);
     upgrade.on_upgrade(move |socket| async move {
@@ -87,20 +88,37 @@ async fn talk(mut socket: WebSocket, state: &TtsState) -> Option<()> {
         }
         let text = request["transcript"].as_str().unwrap_or_default().to_owned();
         let Utterance { pieces, late, end } = Utterance::new(state, &text, request);
+        let mut times = Vec::new();
         if !pieces.is_empty() {
             let spoken = pieces.concat().len();
             // A word that is cut off by the end of the audio has its whole time.
             let cut = text.chars().skip(spoken).take_while(|character| *character != ' ').count();
             let begun: String = text.chars().take(spoken + cut).collect();
-            say(&mut socket, &timestamps(&context, begun.trim_end())).await?;
+            times.push(timestamps(&context, begun.trim_end()));
+        }
+        let timed_late = state.varies(2);
+        for times in times.iter().filter(|_| !timed_late) {
+            say(&mut socket, times).await?;
         }
         for piece in &pieces {
+            state.pause().await;
+            if let Some(odd) = state.odd(&oddities(&context)) {
+                say(&mut socket, &odd).await?;
+            }
             say(&mut socket, &chunk(&context, piece)).await?;
         }
+        for times in times.iter().filter(|_| timed_late) {
+            say(&mut socket, times).await?;
+        }
         match end {
+            UtteranceEnd::End if state.varies(6) => {}
             UtteranceEnd::End => {
                 let done = json!({ "type": "done", "done": true, "status_code": 206, "context_id": context });
                 say(&mut socket, &done).await?;
+                if state.varies(3) {
+                    say(&mut socket, &done).await?;
+                    say(&mut socket, &chunk(&context, &['?'])).await?;
+                }
             }
             UtteranceEnd::Stay { .. } => drop(stalled.insert(context, late)),
             UtteranceEnd::Die => return None,
@@ -133,6 +151,28 @@ fn check(state: &TtsState, request: &Value) {
         state.complain("a whole utterance with its times was not asked for");
     }
     state.expect("language", request["language"].as_str(), "en");
+}
+
+/// Returns messages without a meaning for the utterance.
+fn oddities(context: &str) -> Vec<Value> {
+    let of = |mut message: Value| {
+        message["context_id"] = json!(context);
+        message
+    };
+    vec![
+        of(json!({ "type": "unheard_of", "data": [1, null] })),
+        of(json!({ "type": "flush_done", "flush_id": 1, "done": false })),
+        of(json!({ "type": "chunk", "data": "", "done": false })),
+        of(json!({ "type": "chunk", "data": null, "done": null })),
+        of(json!({ "type": "timestamps", "word_timestamps": null })),
+        of(json!({ "type": "timestamps", "word_timestamps": { "words": [], "start": [], "end": [] } })),
+        of(
+            json!({ "type": "phoneme_timestamps", "phoneme_timestamps": { "phonemes": ["h"], "start": [0], "end": [1] } }),
+        ),
+        chunk(STRANGE_CONTEXT, &['?', '?']),
+        json!({ "type": "done", "done": true, "context_id": STRANGE_CONTEXT }),
+        json!({ "type": "error", "title": "Gone", "message": "It is gone.", "done": true, "context_id": STRANGE_CONTEXT }),
+    ]
 }
 
 fn chunk(context: &str, piece: &[char]) -> Value {

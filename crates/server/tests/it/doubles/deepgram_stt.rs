@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
+use super::stt::{FromClient, Peer, SttHandshake, TestStt, halves, json as parse};
 
 const V1: &[&str] = &[
     "model",
@@ -31,7 +31,7 @@ const V2: &[&str] = &[
     "eot_timeout_ms",
 ];
 
-fn admitted(asked: &Asked, path: &str, known: &[&str]) -> Result<(), (u16, String)> {
+fn admitted(asked: &SttHandshake, path: &str, known: &[&str]) -> Result<(), (u16, String)> {
     if asked.header("authorization") != "Token dg-key" {
         return Err((401, json!({ "err_code": "INVALID_AUTH", "err_msg": "Invalid credentials." }).to_string()));
     }
@@ -104,7 +104,7 @@ impl Nova {
 }
 
 impl Peer for Nova {
-    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+    fn opens(&mut self, asked: &SttHandshake) -> Result<(), (u16, String)> {
         admitted(asked, "/v1/listen", V1)?;
         self.encoding = asked.one("encoding").to_owned();
         if asked.one("model").starts_with("flux") {
@@ -120,11 +120,22 @@ impl Peer for Nova {
         Vec::new()
     }
 
-    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
+    fn oddities(&self) -> Vec<Value> {
+        vec![
+            json!({ "type": "SpeechStarted", "channel": [0], "timestamp": 0.1 }),
+            json!({ "type": "UtteranceEnd", "channel": [0, 1], "last_word_end": -1 }),
+            json!({ "type": "Metadata", "request_id": null }),
+            json!({ "type": "Results", "is_final": false, "channel": { "alternatives": [] } }),
+            json!({ "type": "Results", "is_final": true, "channel": null }),
+            json!({ "type": "Results", "is_final": false, "channel": { "alternatives": [{ "transcript": "" }] } }),
+        ]
+    }
+
+    fn answer(&mut self, message: FromClient, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let message = match message {
-            Said::Binary(audio) if audio.is_empty() => return Err("an empty message ends the stream".to_owned()),
-            Said::Binary(audio) if audio.starts_with(b"{\"") => return Err("JSON was sent as audio".to_owned()),
-            Said::Binary(audio) => {
+            FromClient::Binary(audio) if audio.is_empty() => return Err("an empty message ends the stream".to_owned()),
+            FromClient::Binary(audio) if audio.starts_with(b"{\"") => return Err("JSON was sent as audio".to_owned()),
+            FromClient::Binary(audio) => {
                 stt.hear(&self.encoding, &audio);
                 let stopped = stt.has_stopped();
                 if stopped && self.never_final.is_some() {
@@ -132,7 +143,7 @@ impl Peer for Nova {
                 }
                 return Ok(if stopped && self.ends_by_itself { self.ended(stt) } else { Vec::new() });
             }
-            Said::Text(text) => parse(&text)?,
+            FromClient::Text(text) => parse(&text)?,
         };
         match message["type"].as_str() {
             Some("KeepAlive") => Ok(Vec::new()),
@@ -179,7 +190,7 @@ impl Flux {
 }
 
 impl Peer for Flux {
-    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+    fn opens(&mut self, asked: &SttHandshake) -> Result<(), (u16, String)> {
         admitted(asked, "/v2/listen", V2)?;
         self.encoding = asked.one("encoding").to_owned();
         if asked.one("model").starts_with("flux-general-") { Ok(()) } else { Err((400, "no such model".to_owned())) }
@@ -189,14 +200,14 @@ impl Peer for Flux {
         vec![self.message(json!({ "type": "Connected", "request_id": "r" }))]
     }
 
-    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
+    fn answer(&mut self, message: FromClient, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let forced = match message {
-            Said::Binary(audio) if audio.is_empty() => return Err("an empty message".to_owned()),
-            Said::Binary(audio) => {
+            FromClient::Binary(audio) if audio.is_empty() => return Err("an empty message".to_owned()),
+            FromClient::Binary(audio) => {
                 stt.hear(&self.encoding, &audio);
                 false
             }
-            Said::Text(text) => match parse(&text)?["type"].as_str() {
+            FromClient::Text(text) => match parse(&text)?["type"].as_str() {
                 Some("ForceEndTurn") => true,
                 Some("CloseStream") => return Ok(vec![Message::Close(None)]),
                 other => return Err(format!("there is no message {other:?} on v2")),

@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::voice::{Connected, KEY, TtsState, Utterance, UtteranceEnd, audio_of};
+use super::tts::{Connected, KEY, TtsState, Utterance, UtteranceEnd, audio_of};
 
 /// The most flushes on one connection within a minute; further ones are ignored.
 const MOST_FLUSHES: usize = 20;
@@ -26,8 +26,8 @@ async fn open(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     state.answer().await;
-    if let Some(no) = state.no() {
-        return no;
+    if let Some(refusal) = state.refusal() {
+        return refusal;
     }
     let token = format!("Token {KEY}");
     state.expect("authorization", headers.get("authorization").and_then(|value| value.to_str().ok()), &token);
@@ -78,6 +78,10 @@ async fn talk(mut socket: WebSocket, state: &TtsState, asked: &Value) -> Option<
                 }
                 let utterance = Utterance::new(state, &std::mem::take(&mut text), asked.clone());
                 for piece in &utterance.pieces {
+                    state.pause().await;
+                    if let Some(odd) = state.odd(&oddities()) {
+                        socket.send(odd).await.ok()?;
+                    }
                     socket.send(Message::binary(audio_of(piece))).await.ok()?;
                 }
                 match utterance.end {
@@ -96,7 +100,12 @@ async fn talk(mut socket: WebSocket, state: &TtsState, asked: &Value) -> Option<
             }
             Some("Clear") => {
                 let Some((late, deaf)) = stalled.take() else {
-                    state.complain("there is nothing to clear");
+                    // The text was spoken completely in the meantime.
+                    if !state.is_wild() {
+                        state.complain("there is nothing to clear");
+                    }
+                    say(&mut socket, &json!({ "type": "Cleared", "sequence_id": flushes })).await?;
+                    socket.send(Message::Ping(Vec::new().into())).await.ok()?;
                     continue;
                 };
                 state.note(|seen| seen.stopped += 1);
@@ -116,6 +125,19 @@ async fn talk(mut socket: WebSocket, state: &TtsState, asked: &Value) -> Option<
             _ => state.complain(format!("{message} is no message")),
         }
     }
+}
+
+/// Returns messages without a meaning for the utterance.
+fn oddities() -> Vec<Message> {
+    let text = |message: Value| Message::text(message.to_string());
+    vec![
+        text(json!({ "type": "UnheardOf", "sequence_id": [1, null] })),
+        text(json!({ "type": "Warning", "description": "Slow down.", "code": "SLOW" })),
+        text(json!({ "type": "Metadata", "request_id": null })),
+        text(json!({ "type": null })),
+        Message::binary(Vec::new()),
+        Message::Ping(vec![7].into()),
+    ]
 }
 
 async fn say(socket: &mut WebSocket, message: &Value) -> Option<()> {

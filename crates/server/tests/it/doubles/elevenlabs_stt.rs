@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
+use super::stt::{FromClient, Peer, SttHandshake, TestStt, halves, json as parse};
 
 const KNOWN: &[&str] =
     &["model_id", "audio_format", "commit_strategy", "language_code", "keyterms", "include_timestamps"];
@@ -28,7 +28,7 @@ fn committed(stt: &mut TestStt) -> Vec<Message> {
 }
 
 impl Peer for Scribe {
-    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+    fn opens(&mut self, asked: &SttHandshake) -> Result<(), (u16, String)> {
         if asked.path != "/v1/speech-to-text/realtime" {
             return Err((404, format!("there is no {}", asked.path)));
         }
@@ -56,8 +56,16 @@ impl Peer for Scribe {
         vec![message("session_started", "session_id", "s")]
     }
 
-    fn answer(&mut self, said: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
-        let Said::Text(said) = said else { return Err("binary messages are not taken".to_owned()) };
+    fn oddities(&self) -> Vec<Value> {
+        vec![
+            json!({ "message_type": "partial_transcript", "text": "" }),
+            json!({ "message_type": "session_started", "config": null }),
+            json!({ "message_type": "committed_transcript_with_timestamps", "text": "", "words": [] }),
+        ]
+    }
+
+    fn answer(&mut self, said: FromClient, stt: &mut TestStt) -> Result<Vec<Message>, String> {
+        let FromClient::Text(said) = said else { return Err("binary messages are not taken".to_owned()) };
         let said: Value = parse(&said)?;
         if said["message_type"] != "input_audio_chunk" || said["sample_rate"] != 8_000 {
             return Err(format!("there is no such message: {said}"));

@@ -12,7 +12,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::voice::{Connected, KEY, TtsState, Utterance, UtteranceEnd, audio_of};
+use super::tts::{Connected, KEY, TtsState, Utterance, UtteranceEnd, audio_of};
+use super::wild_tts::STRANGE_CONTEXT;
 
 /// The most contexts; one more is refused, and the socket closed.
 const MOST_CONTEXTS: usize = 5;
@@ -29,8 +30,8 @@ async fn voices(
     Query(query): Query<HashMap<String, String>>,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(no) = state.no() {
-        return no;
+    if let Some(refusal) = state.refusal() {
+        return refusal;
     }
     state.expect("xi-api-key", headers.get("xi-api-key").and_then(|value| value.to_str().ok()), KEY);
     state.expect("page_size", query.get("page_size").map(String::as_str), "100");
@@ -47,8 +48,8 @@ async fn open(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if let Some(no) = state.no() {
-        return no;
+    if let Some(refusal) = state.refusal() {
+        return refusal;
     }
     state.expect("xi-api-key", headers.get("xi-api-key").and_then(|value| value.to_str().ok()), KEY);
     for (name, value) in [("output_format", "ulaw_8000"), ("auto_mode", "true"), ("inactivity_timeout", "180")] {
@@ -104,7 +105,7 @@ async fn talk(mut socket: WebSocket, state: &TtsState, address: &Value) -> Optio
             let mut asked = address.clone();
             asked["voice_settings"] = context.settings;
             let utterance = Utterance::new(state, context.text.trim(), asked);
-            if let Some((late, deaf)) = speak(&mut socket, &name, utterance).await? {
+            if let Some((late, deaf)) = speak(&mut socket, state, &name, utterance).await? {
                 state.note_stopped();
                 stalled.push((name, late, deaf));
             }
@@ -153,15 +154,24 @@ async fn talk(mut socket: WebSocket, state: &TtsState, address: &Value) -> Optio
 type Late = (Vec<Vec<char>>, bool);
 
 /// Speaks, and returns the rest of an utterance that stalls.
-async fn speak(socket: &mut WebSocket, name: &str, utterance: Utterance) -> Option<Option<Late>> {
+async fn speak(socket: &mut WebSocket, state: &TtsState, name: &str, utterance: Utterance) -> Option<Option<Late>> {
     let Utterance { pieces, late, end } = utterance;
     for (at, piece) in pieces.iter().enumerate() {
+        state.pause().await;
+        if let Some(odd) = state.odd(&oddities(name)) {
+            say(socket, &odd).await?;
+        }
         say(socket, &chunk(name, piece, at)).await?;
     }
     match end {
+        UtteranceEnd::End if state.varies(6) => {}
         UtteranceEnd::End => {
             say(socket, &json!({ "audio": null, "alignment": null, "contextId": name })).await?;
             say(socket, &json!({ "isFinal": true, "contextId": name })).await?;
+            if state.varies(3) {
+                say(socket, &json!({ "isFinal": true, "contextId": name })).await?;
+                say(socket, &chunk(name, &['?'], 0)).await?;
+            }
         }
         UtteranceEnd::Stay { deaf } => return Some(Some((late, deaf))),
         UtteranceEnd::Die => return None,
@@ -176,6 +186,19 @@ async fn speak(socket: &mut WebSocket, name: &str, utterance: Utterance) -> Opti
         }
     }
     Some(None)
+}
+
+/// Returns messages without a meaning for the utterance.
+fn oddities(name: &str) -> Vec<Value> {
+    vec![
+        json!({ "unheard_of": [1, null], "contextId": name }),
+        json!({ "audio": null, "alignment": null, "isFinal": null, "contextId": name }),
+        json!({ "audio": "", "isFinal": false, "context_id": name }),
+        json!({ "audio": "", "alignment": { "chars": [], "charStartTimesMs": [], "charDurationsMs": [] }, "contextId": name }),
+        json!({ "contextId": null }),
+        chunk(STRANGE_CONTEXT, &['?', '?'], 0),
+        json!({ "isFinal": true, "contextId": STRANGE_CONTEXT }),
+    ]
 }
 
 /// Times are relative to the start of the chunk. Field names differ between versions of the API.

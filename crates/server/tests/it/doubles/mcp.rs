@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
 use super::model::header;
+use super::wild_mcp;
 
 /// The version that this server speaks, even if a newer one is requested.
 const VERSION: &str = "2025-06-18";
@@ -34,6 +35,8 @@ pub(crate) enum Does {
     Streams(Value),
     /// Ends the stream before the result this many times, and sends the result when it is resumed behind its last event.
     Interrupts(Value, u32),
+    /// Responds in a form that this seed determines.
+    Wild(u64),
     /// Responds with this `Content-Type`, if any, and this text, in which `$ID` is the id of the request.
     Sends(Option<&'static str>, &'static str),
     /// Refuses with this code and message.
@@ -297,7 +300,7 @@ impl Inner {
 }
 
 /// The body of one request.
-struct Asked {
+struct McpRequest {
     id: Value,
     method: String,
     params: Value,
@@ -331,7 +334,7 @@ async fn serve(State(inner): State<Arc<Inner>>, method: Method, headers: HeaderM
     let (Some(method), true) = (message["method"].as_str(), message["jsonrpc"] == "2.0") else {
         return inner.refuse(StatusCode::BAD_REQUEST, "it is no JSON-RPC request");
     };
-    let asked = Asked { id: message["id"].clone(), method: method.to_owned(), params: message["params"].clone() };
+    let asked = McpRequest { id: message["id"].clone(), method: method.to_owned(), params: message["params"].clone() };
     if asked.method == "initialize" {
         return with_id(&asked.id, inner.initialise(&headers, &asked.params)).await;
     }
@@ -342,7 +345,7 @@ async fn serve(State(inner): State<Arc<Inner>>, method: Method, headers: HeaderM
 }
 
 /// Checks whether a message is allowed now.
-fn in_session(inner: &Inner, headers: &HeaderMap, session: &str, asked: &Asked) -> Result<(), Box<Response>> {
+fn in_session(inner: &Inner, headers: &HeaderMap, session: &str, asked: &McpRequest) -> Result<(), Box<Response>> {
     if session.is_empty() {
         return Err(Box::new(inner.refuse(StatusCode::BAD_REQUEST, "a message comes without a session")));
     }
@@ -365,7 +368,7 @@ fn in_session(inner: &Inner, headers: &HeaderMap, session: &str, asked: &Asked) 
     Ok(())
 }
 
-async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
+async fn answer(inner: &Inner, session: &str, asked: McpRequest) -> Response {
     match asked.method.as_str() {
         "tools/list" => match inner.list(&asked.params) {
             Ok(result) => whole(&asked.id, &result),
@@ -390,6 +393,7 @@ async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
                     refused(&asked.id, -32_602, "Unknown tool")
                 }
                 Some(Does::Says(result)) => whole(&asked.id, &result),
+                Some(Does::Wild(seed)) => wild_mcp::respond(seed, &asked.id),
                 Some(Does::Streams(result)) => streamed(&asked.id, &result),
                 Some(Does::Interrupts(result, times)) => {
                     inner.go_on(json!({ "jsonrpc": "2.0", "id": asked.id, "result": result }), times)

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
+use super::stt::{FromClient, Peer, SttHandshake, TestStt, halves, json as parse};
 
 #[derive(Default)]
 pub(crate) struct Realtime {
@@ -49,7 +49,7 @@ impl Realtime {
 }
 
 impl Peer for Realtime {
-    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+    fn opens(&mut self, asked: &SttHandshake) -> Result<(), (u16, String)> {
         if asked.header("authorization") != "Bearer sk-key" {
             let error = json!({ "error": { "message": "Incorrect API key provided.", "code": "invalid_api_key" } });
             return Err((401, error.to_string()));
@@ -67,8 +67,17 @@ impl Peer for Realtime {
         vec![text(&json!({ "type": "session.created", "session": { "type": "transcription" } }))]
     }
 
-    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
-        let Said::Text(message) = message else { return Err("binary messages are not taken".to_owned()) };
+    fn oddities(&self) -> Vec<Value> {
+        vec![
+            json!({ "type": "rate_limits.updated", "rate_limits": [] }),
+            json!({ "type": "conversation.item.created", "item": null }),
+            json!({ "type": "input_audio_buffer.speech_started", "item_id": "item_of_nobody" }),
+            json!({ "type": "conversation.item.input_audio_transcription.delta", "item_id": "item_of_nobody", "delta": "" }),
+        ]
+    }
+
+    fn answer(&mut self, message: FromClient, stt: &mut TestStt) -> Result<Vec<Message>, String> {
+        let FromClient::Text(message) = message else { return Err("binary messages are not taken".to_owned()) };
         let message = parse(&message)?;
         match message["type"].as_str() {
             Some("session.update") => {

@@ -18,7 +18,7 @@ use switchhook_media::wav;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::listening::TestStt;
+use super::stt::TestStt;
 use super::without_delay;
 
 /// The reply to one request.

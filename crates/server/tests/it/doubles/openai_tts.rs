@@ -15,7 +15,7 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use switchhook_media::tone::sine;
 
-use super::voice::{KEY, PER_CHARACTER, TtsState, Utterance, UtteranceEnd};
+use super::tts::{KEY, PER_CHARACTER, TtsState, Utterance, UtteranceEnd};
 use super::without_delay;
 
 /// The sample rate of its PCM, in Hz.
@@ -35,8 +35,8 @@ pub(crate) fn tone(text: &str, rate: u32) -> Vec<i16> {
 }
 
 async fn speak(State(state): State<TtsState>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
-    if let Some(no) = state.no() {
-        return no;
+    if let Some(refusal) = state.refusal() {
+        return refusal;
     }
     let bearer = format!("Bearer {KEY}");
     state.expect("authorization", headers.get("authorization").and_then(|value| value.to_str().ok()), &bearer);
@@ -55,7 +55,9 @@ async fn speak(State(state): State<TtsState>, headers: HeaderMap, Json(request):
     if format == "wav" {
         audio.splice(0..0, wav_header());
     }
-    let mut sent: Vec<Vec<u8>> = audio.chunks(PIECE).map(<[u8]>::to_vec).collect();
+    let kind = state.odd(&["application/octet-stream", "audio/pcm; rate=24000", "audio/mpeg"]).unwrap_or("audio/pcm");
+    let size = if state.varies(2) { 97 } else { PIECE };
+    let mut sent: Vec<Vec<u8>> = audio.chunks(size).map(<[u8]>::to_vec).collect();
     let whole = end == UtteranceEnd::End;
     if !whole {
         sent.truncate(pieces.len());
@@ -84,7 +86,7 @@ async fn speak(State(state): State<TtsState>, headers: HeaderMap, Json(request):
         UtteranceEnd::Nonsense => Body::from("ID3\u{4}\0 a compressed file"),
         UtteranceEnd::Say(message) => return Json(message).into_response(),
     };
-    ([("content-type", "audio/pcm")], body).into_response()
+    ([("content-type", kind)], body).into_response()
 }
 
 /// Records that the response is no longer read.

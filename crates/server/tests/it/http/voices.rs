@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use switchhook_runtime::clock::Clock;
 
-use crate::doubles::voice::{KEY, No, TtsState, serve};
+use crate::doubles::tts::{KEY, Refusal, TtsState, serve};
 use crate::doubles::{cartesia_tts, elevenlabs_tts};
 use crate::harness::{Client, TestService, text};
 
@@ -45,13 +45,17 @@ async fn providers_that_list_their_voices_are_asked_and_others_are_known() {
         assert_eq!((default(&list), &list["complete"]), (vec!["ann-1".to_owned()], &json!(false)), "{provider}");
         assert_eq!(list["data"][0]["languages"], json!(["en"]), "{provider}");
 
-        state.refuse([No { status: 401, retry_after: None, body: json!({ "message": format!("{KEY} is unknown") }) }]);
+        state.refuse([Refusal {
+            status: 401,
+            retry_after: None,
+            body: json!({ "message": format!("{KEY} is unknown") }),
+        }]);
         assert_eq!(client.get(&path).await, (StatusCode::OK, list), "it is not asked again so soon");
         clock.advance(Duration::from_secs(300));
         let (status, refused) = client.get(&path).await;
         assert_eq!((status, &refused["code"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("provider_refused")));
         assert_eq!(refused["detail"], format!("{provider}: •••• is unknown (status 401)."), "the key stays a secret");
-        state.refuse([No { status: 500, retry_after: None, body: json!({ "message": "down" }) }]);
+        state.refuse([Refusal { status: 500, retry_after: None, body: json!({ "message": "down" }) }]);
         assert_eq!(client.get(&path).await.1["code"], "provider_refused", "nor after a failure");
         clock.advance(Duration::from_secs(15));
         let (status, failed) = client.get(&path).await;

@@ -6,7 +6,7 @@ use crate::doubles::model::{self, Double, Piece, Reply, says};
 use crate::doubles::openai_llm::OpenAi;
 use crate::doubles::openai_transcriptions::Whisper;
 use crate::doubles::openai_tts;
-use crate::doubles::voice::{self, TtsState};
+use crate::doubles::tts::{self, TtsState};
 use crate::harness::{TestService, text};
 
 const DOCUMENTATION: &str = include_str!("../../../../../docs/agents.md");
@@ -40,7 +40,7 @@ async fn a_call_is_held_by_three_servers_of_ones_own_and_costs_nothing() {
     for (name, kind, check, url, key) in [
         ("local-llm", "llm", "language_model", llm.base_url(), model::KEY),
         ("local-stt", "stt", "speech_to_text", stt.url(), "sk-key"),
-        ("local-tts", "tts", "text_to_speech", tts_url, voice::KEY),
+        ("local-tts", "tts", "text_to_speech", tts_url, tts::KEY),
     ] {
         let mut connection = documented(name);
         // The doubles listen elsewhere, require keys, and support one sample rate only.

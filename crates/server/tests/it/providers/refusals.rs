@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::doubles::model::{Double, KEY, Piece, Protocol as _, Reply, says};
 use crate::doubles::openai_llm::OpenAi;
 use crate::doubles::openai_tts;
-use crate::doubles::voice::{self, No, TtsState};
+use crate::doubles::tts::{self, Refusal, TtsState};
 use crate::harness::{Client, TestService};
 
 async fn connection(client: &Client, name: &str, base_url: &str, key: &str) -> Value {
@@ -84,9 +84,9 @@ async fn so_it_is_with_voices() {
     let client = &service.client;
     let state = TtsState::default();
     let base_url = format!("http://{}", openai_tts::serve(state.clone()).await);
-    let id = connection(client, "voice", &base_url, voice::KEY).await;
+    let id = connection(client, "voice", &base_url, tts::KEY).await;
     let agent = client.scripted_agent(json!({ "tts": { "connection_id": id } })).await;
-    let refused = || No { status: 401, retry_after: None, body: json!({ "error": { "message": "Wrong key." } }) };
+    let refused = || Refusal { status: 401, retry_after: None, body: json!({ "error": { "message": "Wrong key." } }) };
 
     state.refuse([refused()]);
     let ended = client.wait_for_end(&client.place(&agent, "+12025550109").await).await;

@@ -318,17 +318,22 @@ async fn a_model_that_dies_and_cannot_be_reached_again_leaves_no_dead_air() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_session_is_replaced_twice_and_the_caller_is_answered_by_the_next() {
+    let broke = || ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() };
     let (mut call, mut stage, turn_ended) = Call::asked(Some(Arc::new(ScriptedTts)), false).await;
     for _ in 0..2 {
-        let broke = ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() };
-        stage.tell(RealtimeEvent::Lost(broke)).await;
+        stage.tell(RealtimeEvent::Lost(broke())).await;
         stage = call.stage().await;
         stage.sent(|command| matches!(command, RealtimeCommand::Respond { .. })).await;
     }
     stage.speaks("r9", None, "answer", 1).await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert!(call.line.longest_silence(turn_ended, call.line.now()) < DEAD_AIR);
-    stage.tell(RealtimeEvent::Lost(ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() })).await;
+    // The answer has ended the row.
+    for _ in 0..2 {
+        stage.tell(RealtimeEvent::Lost(broke())).await;
+        stage = call.stage().await;
+    }
+    stage.tell(RealtimeEvent::Lost(broke())).await;
     let report = call.talk.await.expect("it ends");
     assert!(failed(&report.end, FailureCode::Pipeline), "three in a row are too many: {:?}", report.end);
     assert_eq!(report.turns, 1);

@@ -6,6 +6,7 @@
 mod hearing;
 mod session;
 mod speaking;
+mod wild;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -21,6 +22,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
 use self::session::Session;
+use self::wild::WildRealtime;
 use super::complaints::{Complaints, Guard};
 
 pub(crate) const KEY: &str = "sk-key";
@@ -90,6 +92,8 @@ struct Shared {
     replies: Mutex<VecDeque<Reply>>,
     turns: Mutex<VecDeque<Turn>>,
     hears: Mutex<Hears>,
+    /// Set if it follows its documentation loosely.
+    wild: Mutex<Option<WildRealtime>>,
     complaints: Complaints,
     /// All messages received except audio, including each session's configuration.
     told: Mutex<Vec<Value>>,
@@ -117,6 +121,7 @@ impl Double {
             replies: Mutex::new(replies.into()),
             turns: Mutex::new(turns.into()),
             hears: Mutex::new(Hears::Well),
+            wild: Mutex::default(),
             complaints: complaints.clone(),
             told: Mutex::default(),
             knocked: Mutex::default(),
@@ -129,6 +134,8 @@ impl Double {
         let server = Arc::clone(&shared);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                // A message must not wait for the acknowledgement of the previous one.
+                stream.set_nodelay(true).expect("a socket");
                 tokio::spawn(serve(Arc::clone(&server), stream));
             }
         });
@@ -140,6 +147,16 @@ impl Double {
         let double = Self::start(replies, vec![]).await;
         locked(&double.shared.hears, |how| *how = hears);
         double
+    }
+
+    /// Follows the documentation loosely from now on.
+    pub(crate) fn go_wild(&self, seed: u64) {
+        locked(&self.shared.wild, |wild| *wild = Some(WildRealtime::new(seed)));
+    }
+
+    /// Drops the complaints so far.
+    pub(crate) fn ignore_complaints(&self) {
+        self.shared.complaints.take();
     }
 
     pub(crate) fn base_url(&self) -> String {

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::super::listening::TestStt;
+use super::super::stt::TestStt;
 use super::{Shared, locked};
 
 /// Why a session ends.
@@ -109,7 +109,13 @@ impl Session {
 
     /// Sends a message. A client that is gone is detected when reading ends.
     pub(super) async fn say(&mut self, message: Value) -> Result<(), Over> {
-        let _ = self.socket.send(Message::text(message.to_string())).await;
+        let messages = locked(&self.shared.wild, |wild| match wild {
+            Some(wild) => wild.vary(message),
+            None => vec![message],
+        });
+        for message in messages {
+            let _ = self.socket.send(Message::text(message.to_string())).await;
+        }
         Ok(())
     }
 

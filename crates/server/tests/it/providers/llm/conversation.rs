@@ -52,7 +52,7 @@ fn agent() -> AgentConfig {
 /// Starts the restaurant's own service.
 async fn tables() -> SocketAddr {
     let router = Router::new().route("/tables", post(|| async { Json(json!({ "free": ["19:00"] })) }));
-    crate::doubles::voice::serve(router).await
+    crate::doubles::tts::serve(router).await
 }
 
 fn tool(id: &'static str, name: &'static str, arguments: Value) -> Piece {

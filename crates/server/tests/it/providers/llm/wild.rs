@@ -1,4 +1,4 @@
-//! Holds conversations in virtual time with a model's server that follows the protocol loosely.
+//! Holds conversations in virtual time with models' servers that follow their protocols loosely.
 //!
 //! `WILD_SEEDS=500` tries more seeds, `WILD_SEED=7` one of them.
 
@@ -11,26 +11,69 @@ use axum::{Json, Router};
 use serde_json::json;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::Conversation;
+use switchhook_providers::Llm;
 
-use crate::doubles::model::Double;
+use crate::doubles::anthropic_llm::Anthropic;
+use crate::doubles::gemini_llm::Gemini;
+use crate::doubles::model::{Double, Protocol};
 use crate::doubles::openai_llm::OpenAi;
-use crate::doubles::wild::{BEFORE_BOOKING, GOODBYE, SECRET, WildModel};
+use crate::doubles::wild_llm::{BEFORE_BOOKING, GOODBYE, SECRET, WildModel};
+use crate::doubles::wild_stream::WildStream;
 use crate::providers::rehearsal::{FakeProviders, VirtualCall};
 
-/// Number of seeds, in four parts.
-const SEEDS: u64 = 240;
 /// The caller's lines, until the agent ends the call.
 const LINES: [&str; 4] = ["day", "time", "people", "yes"];
 
+/// A protocol, by whose loose server the model is served.
+#[derive(Clone, Copy)]
+enum Dialect {
+    OpenAi,
+    Anthropic,
+    Gemini,
+}
+
+/// A loose server, and the adapter that talks to it.
+struct Loose {
+    llm: Arc<dyn Llm>,
+    log: Box<dyn Fn() -> Vec<String>>,
+}
+
+impl Dialect {
+    fn seeds(self) -> u64 {
+        match self {
+            Self::OpenAi => 240,
+            Self::Anthropic | Self::Gemini => 40,
+        }
+    }
+
+    async fn serve(self, seed: u64) -> Loose {
+        match self {
+            Self::OpenAi => {
+                let model = WildModel::start(seed).await;
+                let llm = Double::start(OpenAi, Vec::new()).await.llm_with(json!({ "base_url": model.base_url }));
+                Loose { llm, log: Box::new(move || model.log()) }
+            }
+            Self::Anthropic => serve_stream(Anthropic, seed).await,
+            Self::Gemini => serve_stream(Gemini, seed).await,
+        }
+    }
+}
+
+async fn serve_stream<P: Protocol>(protocol: P, seed: u64) -> Loose {
+    let model = WildStream::start(protocol, seed).await;
+    let llm = Double::start(protocol, Vec::new()).await.llm_with(json!({ "base_url": model.base_url }));
+    Loose { llm, log: Box::new(move || model.log()) }
+}
+
 /// Returns what is wrong with the conversation of a seed.
-async fn fault_of(seed: u64) -> Option<String> {
+async fn fault_of(dialect: Dialect, seed: u64) -> Option<String> {
     let booked = Arc::new(AtomicU32::new(0));
     let count = booked.clone();
     let book = post(move || async move {
         count.fetch_add(1, Ordering::Relaxed);
         Json(json!({ "state": "booked" }))
     });
-    let service = crate::doubles::voice::serve(Router::new().route("/book", book)).await;
+    let service = crate::doubles::tts::serve(Router::new().route("/book", book)).await;
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.text = "Harbor Table, hello?".to_owned();
     agent.turn_taking.speculative = false;
@@ -40,9 +83,7 @@ async fn fault_of(seed: u64) -> Option<String> {
     });
     agent.tools.push(serde_json::from_value(tool).expect("a tool"));
 
-    let model = WildModel::start(seed).await;
-    let adapter = Double::start(OpenAi, Vec::new()).await;
-    let llm = adapter.llm_with(json!({ "base_url": model.base_url }));
+    let Loose { llm, log } = dialect.serve(seed).await;
     let mut talk = VirtualCall::begin(&agent, FakeProviders::scripted(llm)).await;
     talk.until_silent_for(500, 0).await;
     let mut silence = None;
@@ -69,37 +110,47 @@ async fn fault_of(seed: u64) -> Option<String> {
     } else {
         None
     };
-    adapter.finish();
-    wrong.map(|wrong| format!("seed {seed}: {wrong}\n  said {:?}\n  the model: {:?}", talk.said(), model.log()))
+    wrong.map(|wrong| format!("seed {seed}: {wrong}\n  said {:?}\n  the model: {:?}", talk.said(), log()))
 }
 
-async fn try_seeds(part: u64) {
+/// Tries the seeds of one part of `parts`.
+async fn try_seeds(dialect: Dialect, part: u64, parts: u64) {
     let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
-    let (one, seeds) = (number("WILD_SEED"), number("WILD_SEEDS").unwrap_or(SEEDS));
+    let (one, seeds) = (number("WILD_SEED"), number("WILD_SEEDS").unwrap_or(dialect.seeds()));
     let seeds: Range<u64> = one.map_or(0..seeds, |seed| seed..seed + 1);
     let mut wrong = Vec::new();
-    for seed in seeds.filter(|seed| seed % 4 == part) {
-        wrong.extend(fault_of(seed).await);
+    for seed in seeds.filter(|seed| seed % parts == part) {
+        wrong.extend(fault_of(dialect, seed).await);
     }
     assert!(wrong.is_empty(), "{} seeds fail:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_books_once_first_quarter() {
-    try_seeds(0).await;
+    try_seeds(Dialect::OpenAi, 0, 4).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_books_once_second_quarter() {
-    try_seeds(1).await;
+    try_seeds(Dialect::OpenAi, 1, 4).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_books_once_third_quarter() {
-    try_seeds(2).await;
+    try_seeds(Dialect::OpenAi, 2, 4).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_books_once_fourth_quarter() {
-    try_seeds(3).await;
+    try_seeds(Dialect::OpenAi, 3, 4).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loose_server_of_anthropics_api_books_once() {
+    try_seeds(Dialect::Anthropic, 0, 1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loose_server_of_geminis_api_books_once() {
+    try_seeds(Dialect::Gemini, 0, 1).await;
 }

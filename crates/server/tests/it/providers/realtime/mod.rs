@@ -6,6 +6,7 @@ mod rehearsed;
 mod sessions;
 mod tools;
 mod trouble;
+mod wild;
 
 use serde_json::{Value, json};
 

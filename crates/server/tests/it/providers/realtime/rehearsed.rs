@@ -18,7 +18,7 @@ use crate::doubles::openai_realtime::{Double, Hears, KEY, Opening, Reply};
 const LONG: &str =
     "There is one at seven, and there is another one at nine by the window, and one at ten outside. Which is it?";
 
-fn model(double: &Double) -> Model {
+pub(super) fn model(double: &Double) -> Model {
     switchhook_net::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let settings = json!({ "base_url": double.base_url() });
@@ -73,6 +73,11 @@ async fn whatever_fails_nobody_listens_to_a_dead_line() {
         ("a connection that breaks", says(vec![Reply::Dies]), None),
         ("a connection that breaks in a sentence", says(vec![Reply::Breaks(LONG)]), None),
         ("connections that break", says(vec![Reply::Dies; 6]), Some(Pipeline)),
+        (
+            "connections that break between answers",
+            says(vec![vec![Reply::Dies, Reply::Says("Noted.")]; 3].concat()),
+            None,
+        ),
         ("an answer that breaks off", says(vec![Reply::Stops(LONG)]), None),
         ("a model that fails", says(vec![Reply::Fails("Out of luck."); 4]), Some(Pipeline)),
         ("what is not JSON", says(vec![Reply::Garbage]), None),

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::caller::text;
 use crate::doubles::deepgram_stt::Nova;
-use crate::doubles::listening::{Behaviour, Listening};
+use crate::doubles::stt::{SttBehaviour, SttServer};
 use crate::harness::{self, Agent, Client, TestService};
 
 pub(super) const LOOPBACK: &str = "127.0.0.0/8,http";
 
 /// Creates an agent that transcribes with Deepgram and is scripted otherwise.
-async fn agent(client: &Client, double: &Listening, key: &str) -> (Agent, Value) {
+async fn agent(client: &Client, double: &SttServer, key: &str) -> (Agent, Value) {
     let connection = json!({
         "name": "stt", "provider": "deepgram", "settings": { "base_url": double.url() }, "credentials": { "api_key": key },
     });
@@ -22,7 +22,7 @@ async fn agent(client: &Client, double: &Listening, key: &str) -> (Agent, Value)
 #[tokio::test]
 async fn a_conversation_is_held_over_a_provider_in_the_cloud() {
     let service = TestService::start_allowing(LOOPBACK).await;
-    let double = Listening::start([], Nova::default).await;
+    let double = SttServer::start([], Nova::default).await;
     let (agent, connection) = agent(&service.client, &double, "dg-key").await;
     let (_, tried) =
         service.client.post(&format!("/v1/connections/{}/test", connection["id"].as_str().unwrap()), json!({})).await;
@@ -50,7 +50,7 @@ async fn a_conversation_is_held_over_a_provider_in_the_cloud() {
 #[tokio::test]
 async fn nobody_is_rung_on_for_a_provider_that_refuses_the_key() {
     let service = TestService::start_allowing(LOOPBACK).await;
-    let double = Listening::start([], Nova::default).await;
+    let double = SttServer::start([], Nova::default).await;
     let (agent, _) = agent(&service.client, &double, "wrong-key").await;
     let call = service.client.place(&agent, "+12025550100").await;
     let ended = service.client.wait_for_end(&call).await;
@@ -64,7 +64,7 @@ async fn nobody_is_rung_on_for_a_provider_that_refuses_the_key() {
 async fn nobody_is_rung_on_for_a_provider_that_refuses_what_it_is_sent() {
     let service = TestService::start_allowing(LOOPBACK).await;
     let error = r#"{"type":"Error","variant":"SchemaError","description":"Could not parse your message."}"#;
-    let double = Listening::start([Behaviour::Ends(1, error, 4400)], Nova::default).await;
+    let double = SttServer::start([SttBehaviour::Ends(1, error, 4400)], Nova::default).await;
     let (agent, _) = agent(&service.client, &double, "dg-key").await;
     // The number never answers, so the call cannot be answered before the refusal is read.
     let call = service.client.place(&agent, "+12025550102").await;
@@ -78,8 +78,8 @@ async fn nobody_is_rung_on_for_a_provider_that_refuses_what_it_is_sent() {
 #[tokio::test]
 async fn a_call_that_arrives_is_answered_when_the_agent_can_hear() {
     let service = TestService::start_allowing(LOOPBACK).await;
-    let busy = Behaviour::Refuses(429, vec![("retry-after", "1")], r#"{"err_msg":"Too many requests."}"#);
-    let double = Listening::start([busy, Behaviour::Well], Nova::default).await;
+    let busy = SttBehaviour::Refuses(429, vec![("retry-after", "1")], r#"{"err_msg":"Too many requests."}"#);
+    let double = SttServer::start([busy, SttBehaviour::Well], Nova::default).await;
     let (agent, _) = agent(&service.client, &double, "dg-key").await;
     let (_, numbers) = service.client.get("/v1/numbers").await;
     let number = format!("/v1/numbers/{}", harness::text(&numbers["data"][0]["id"]));

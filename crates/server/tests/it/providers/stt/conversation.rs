@@ -9,8 +9,8 @@ use switchhook_core::conversation::FailureCode;
 use switchhook_providers::{self, Stt};
 
 use super::caller::{Make, connect_stt, text};
-use crate::doubles::listening::{Behaviour, Listening};
 use crate::doubles::openai_transcriptions::{Answers, Whisper};
+use crate::doubles::stt::{SttBehaviour, SttServer};
 use crate::doubles::{assemblyai_stt, cartesia_stt, deepgram_stt, elevenlabs_stt, openai_stt};
 
 macro_rules! every_stt {
@@ -40,7 +40,7 @@ every_stt! {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     Nova,
     Flux,
     AssemblyAi,
@@ -52,13 +52,13 @@ enum Kind {
 }
 
 /// The double of a provider.
-enum Server {
-    Stream(Listening),
+pub(super) enum Server {
+    Stream(SttServer),
     Requests(Whisper),
 }
 
 impl Server {
-    fn complaints(&self) -> Vec<String> {
+    pub(super) fn complaints(&self) -> Vec<String> {
         match self {
             Self::Stream(double) => double.complaints(),
             Self::Requests(double) => double.complaints(),
@@ -75,28 +75,32 @@ struct Trouble {
 
 enum Happens {
     /// The open connection behaves like this, and then those that follow it.
-    Stream(Behaviour, Vec<Behaviour>),
+    Stream(SttBehaviour, Vec<SttBehaviour>),
     /// Requests behave like this from then on.
     Requests(Vec<Answers>),
 }
 
 impl Kind {
     /// Starts its double, whose first connection works and whose later ones behave as given.
-    async fn serve(self, after: Vec<Behaviour>) -> Server {
-        let behaviours = || std::iter::once(Behaviour::Well).chain(after);
+    async fn serve(self, after: Vec<SttBehaviour>) -> Server {
+        self.serve_as(std::iter::once(SttBehaviour::Well).chain(after).collect()).await
+    }
+
+    /// Starts its double, whose connections behave as given; the last behaviour is that of all further ones.
+    pub(super) async fn serve_as(self, behaviours: Vec<SttBehaviour>) -> Server {
         Server::Stream(match self {
             Self::Transcriptions => return Server::Requests(Whisper::start([]).await),
-            Self::Nova => Listening::start(behaviours(), deepgram_stt::Nova::default).await,
-            Self::Flux => Listening::start(behaviours(), deepgram_stt::Flux::default).await,
-            Self::AssemblyAi => Listening::start(behaviours(), assemblyai_stt::AssemblyAi::default).await,
-            Self::Realtime => Listening::start(behaviours(), openai_stt::Realtime::default).await,
-            Self::ElevenLabs => Listening::start(behaviours(), elevenlabs_stt::Scribe::default).await,
-            Self::Cartesia => Listening::start(behaviours(), cartesia_stt::Manual::default).await,
-            Self::CartesiaTurns => Listening::start(behaviours(), cartesia_stt::Turns::default).await,
+            Self::Nova => SttServer::start(behaviours, deepgram_stt::Nova::default).await,
+            Self::Flux => SttServer::start(behaviours, deepgram_stt::Flux::default).await,
+            Self::AssemblyAi => SttServer::start(behaviours, assemblyai_stt::AssemblyAi::default).await,
+            Self::Realtime => SttServer::start(behaviours, openai_stt::Realtime::default).await,
+            Self::ElevenLabs => SttServer::start(behaviours, elevenlabs_stt::Scribe::default).await,
+            Self::Cartesia => SttServer::start(behaviours, cartesia_stt::Manual::default).await,
+            Self::CartesiaTurns => SttServer::start(behaviours, cartesia_stt::Turns::default).await,
         })
     }
 
-    fn stt(self, server: &Server) -> Arc<dyn Stt> {
+    pub(super) fn stt(self, server: &Server) -> Arc<dyn Stt> {
         let (make, settings, key): (Make, Value, _) = match self {
             Self::Nova => (switchhook_providers::deepgram::stt::connect, json!({}), "dg-key"),
             Self::Flux => {
@@ -131,26 +135,31 @@ impl Kind {
 }
 
 fn troubles_of_streams() -> Vec<Trouble> {
-    let refuses = |status, headers| vec![Behaviour::Refuses(status, headers, r#"{"error":"No."}"#)];
-    let well = || vec![Behaviour::Well];
-    let dies = Behaviour::Dies(1);
+    let refuses = |status, headers| vec![SttBehaviour::Refuses(status, headers, r#"{"error":"No."}"#)];
+    let well = || vec![SttBehaviour::Well];
+    let dies = SttBehaviour::Dies(1);
     let lost = |name, now, after| Trouble { name, happens: Happens::Stream(now, after), code: None };
     let fails = |name, now, after, code| Trouble { name, happens: Happens::Stream(now, after), code: Some(code) };
     vec![
         lost("a connection that breaks", dies.clone(), well()),
-        lost("a server that closes", Behaviour::Closes(1, 1011, "going away"), well()),
-        lost("a server that says junk", Behaviour::Says(1, "{ this is not JSON".to_owned()), well()),
-        lost("a connection that is dead", Behaviour::Freezes(1), well()),
-        fails("connections that break", dies.clone(), vec![Behaviour::Dies(3)], FailureCode::Pipeline),
+        lost("a server that closes", SttBehaviour::Closes(1, 1011, "going away"), well()),
+        lost("a server that says junk", SttBehaviour::Says(1, "{ this is not JSON".to_owned()), well()),
+        lost("a connection that is dead", SttBehaviour::Freezes(1), well()),
+        fails("connections that break", dies.clone(), vec![SttBehaviour::Dies(3)], FailureCode::Pipeline),
         fails("a key that is revoked", dies.clone(), refuses(401, vec![]), FailureCode::Pipeline),
         fails("a long pause", dies.clone(), refuses(429, vec![("retry-after", "60")]), FailureCode::Pipeline),
         fails("a server that is down", dies.clone(), refuses(503, vec![]), FailureCode::Pipeline),
-        fails("a server that no longer answers", dies, vec![Behaviour::Silent], FailureCode::ProviderTimeout),
-        fails("a network that is gone", Behaviour::Freezes(1), vec![Behaviour::Silent], FailureCode::ProviderTimeout),
+        fails("a server that no longer answers", dies, vec![SttBehaviour::Silent], FailureCode::ProviderTimeout),
+        fails(
+            "a network that is gone",
+            SttBehaviour::Freezes(1),
+            vec![SttBehaviour::Silent],
+            FailureCode::ProviderTimeout,
+        ),
         fails(
             "a server that hears nothing",
-            Behaviour::Deaf(0),
-            vec![Behaviour::Deaf(1)],
+            SttBehaviour::Deaf(0),
+            vec![SttBehaviour::Deaf(1)],
             FailureCode::ProviderTimeout,
         ),
     ]
@@ -173,7 +182,7 @@ fn troubles_of_requests() -> Vec<Trouble> {
     ]
 }
 
-fn agent() -> AgentConfig {
+pub(super) fn agent() -> AgentConfig {
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.text = "Harbor Table, hello?".to_owned();
     agent.turn_taking.speculative = false;

@@ -10,3 +10,4 @@ mod slow;
 mod streams;
 mod takeover;
 mod trouble;
+mod wild;

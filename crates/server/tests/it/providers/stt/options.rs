@@ -5,7 +5,7 @@ use switchhook_providers::{SttOptions, assemblyai, cartesia, deepgram, elevenlab
 use tokio::sync::mpsc;
 
 use super::caller::{Make, connect_stt};
-use crate::doubles::listening::Listening;
+use crate::doubles::stt::SttServer;
 use crate::doubles::{assemblyai_stt, cartesia_stt, deepgram_stt, elevenlabs_stt};
 use crate::harness::{Client, TestService};
 
@@ -13,8 +13,8 @@ use crate::harness::{Client, TestService};
 async fn what_a_provider_takes_is_sent_and_nothing_else() {
     let (dg, aai): (Make, Make) = (deepgram::stt::connect, assemblyai::stt::connect);
     let (xi, ca): (Make, Make) = (elevenlabs::stt::connect, cartesia::stt::connect);
-    let manual = || Listening::start([], cartesia_stt::Manual::default);
-    let assembly = || Listening::start([], assemblyai_stt::AssemblyAi::default);
+    let manual = || SttServer::start([], cartesia_stt::Manual::default);
+    let assembly = || SttServer::start([], assemblyai_stt::AssemblyAi::default);
     for (double, make, key, settings, language, sent) in [
         (manual().await, ca, "ca-key", json!({}), "en-US", vec![("keyterm", "Ava"), ("language", "en")]),
         (
@@ -26,7 +26,7 @@ async fn what_a_provider_takes_is_sent_and_nothing_else() {
             vec![("keyterm", "Ava"), ("language", "en"), ("model", "ink-2")],
         ),
         (
-            Listening::start([], cartesia_stt::Turns::default).await,
+            SttServer::start([], cartesia_stt::Turns::default).await,
             ca,
             "ca-key",
             json!({ "stt_finalize": false }),
@@ -50,7 +50,7 @@ async fn what_a_provider_takes_is_sent_and_nothing_else() {
             vec![("language_codes", r#"["de"]"#), ("keyterms_prompt", r#"["Ava"]"#)],
         ),
         (
-            Listening::start([], elevenlabs_stt::Scribe::default).await,
+            SttServer::start([], elevenlabs_stt::Scribe::default).await,
             xi,
             "xi-key",
             json!({}),
@@ -58,7 +58,7 @@ async fn what_a_provider_takes_is_sent_and_nothing_else() {
             vec![("language_code", "de"), ("keyterms", "Ava")],
         ),
         (
-            Listening::start([], deepgram_stt::Nova::default).await,
+            SttServer::start([], deepgram_stt::Nova::default).await,
             dg,
             "dg-key",
             json!({}),

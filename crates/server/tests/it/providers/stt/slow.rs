@@ -10,7 +10,7 @@ use switchhook_providers::{assemblyai, deepgram};
 use super::caller::{Make, connect_stt, text};
 use crate::doubles::assemblyai_stt::AssemblyAi;
 use crate::doubles::deepgram_stt::Nova;
-use crate::doubles::listening::{Behaviour, Listening};
+use crate::doubles::stt::{SttBehaviour, SttServer};
 
 const LATE: Duration = Duration::from_secs(2);
 
@@ -37,28 +37,28 @@ enum Pace {
 }
 
 impl Kind {
-    async fn serve(self, pace: Pace) -> Listening {
+    async fn serve(self, pace: Pace) -> SttServer {
         let is_final =
             |message: &str| ["\"is_final\":true", "\"end_of_turn\":true"].iter().any(|flag| message.contains(flag));
         let behaviour = match pace {
-            Pace::LateFinals => Behaviour::LateWhere(LATE, is_final),
-            Pace::LateAltogether(by) => Behaviour::Late(by),
-            Pace::NeverFinal => Behaviour::Well,
+            Pace::LateFinals => SttBehaviour::LateWhere(LATE, is_final),
+            Pace::LateAltogether(by) => SttBehaviour::Late(by),
+            Pace::NeverFinal => SttBehaviour::Well,
         };
         let never = pace == Pace::NeverFinal;
         match self {
-            Self::Nova | Self::NovaAlone if never => Listening::start([behaviour], Nova::never_final).await,
-            Self::Nova => Listening::start([behaviour], Nova::default).await,
-            Self::NovaAlone => Listening::start([behaviour], Nova::without_finalize).await,
+            Self::Nova | Self::NovaAlone if never => SttServer::start([behaviour], Nova::never_final).await,
+            Self::Nova => SttServer::start([behaviour], Nova::default).await,
+            Self::NovaAlone => SttServer::start([behaviour], Nova::without_finalize).await,
             Self::AssemblyAi | Self::AssemblyAiAlone if never => {
-                Listening::start([behaviour], AssemblyAi::never_final).await
+                SttServer::start([behaviour], AssemblyAi::never_final).await
             }
-            Self::AssemblyAi | Self::AssemblyAiAlone => Listening::start([behaviour], AssemblyAi::default).await,
+            Self::AssemblyAi | Self::AssemblyAiAlone => SttServer::start([behaviour], AssemblyAi::default).await,
         }
     }
 
     /// Starts a call with these additional settings.
-    async fn call(self, double: &Listening, more: Value) -> VirtualCall {
+    async fn call(self, double: &SttServer, more: Value) -> VirtualCall {
         let (make, key): (Make, _) = match self {
             Self::Nova | Self::NovaAlone => (deepgram::stt::connect, "dg-key"),
             Self::AssemblyAi | Self::AssemblyAiAlone => (assemblyai::stt::connect, "aai-key"),

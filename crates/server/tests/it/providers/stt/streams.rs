@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchhook_providers::{assemblyai, cartesia, deepgram, elevenlabs, openai};
 
 use super::caller::{Caller, Make, TIMEOUT, connect_stt, text};
-use crate::doubles::listening::{Behaviour, Listening};
+use crate::doubles::stt::{SttBehaviour, SttServer};
 use crate::doubles::{assemblyai_stt, cartesia_stt, deepgram_stt, elevenlabs_stt, openai_stt};
 
 /// A provider with settings.
@@ -17,7 +17,7 @@ pub(super) struct Case {
     judges: bool,
     /// Whether it first reports that the session has begun.
     pub(super) greets: bool,
-    pub(super) double: Listening,
+    pub(super) double: SttServer,
 }
 
 impl Case {
@@ -30,15 +30,15 @@ impl Case {
         self.call_with(key, json!({})).await
     }
 
-    pub(super) async fn nova(behaviours: &[Behaviour]) -> Self {
+    pub(super) async fn nova(behaviours: &[SttBehaviour]) -> Self {
         Self::named("deepgram nova", behaviours).await
     }
 
-    pub(super) async fn realtime(behaviours: &[Behaviour]) -> Self {
+    pub(super) async fn realtime(behaviours: &[SttBehaviour]) -> Self {
         Self::named("openai realtime", behaviours).await
     }
 
-    pub(super) async fn named(name: &str, behaviours: &[Behaviour]) -> Self {
+    pub(super) async fn named(name: &str, behaviours: &[SttBehaviour]) -> Self {
         let mut all = cases(behaviours).await.into_iter();
         all.find(|case| case.name == name).expect("there is such a case")
     }
@@ -64,9 +64,9 @@ impl Case {
 }
 
 /// Returns every protocol, each with a double whose connections behave like this in order.
-pub(super) async fn cases(behaviours: &[Behaviour]) -> Vec<Case> {
+pub(super) async fn cases(behaviours: &[SttBehaviour]) -> Vec<Case> {
     let b = || behaviours.to_vec();
-    let nova = || Listening::start(b(), deepgram_stt::Nova::default);
+    let nova = || SttServer::start(b(), deepgram_stt::Nova::default);
     let case =
         |name, make, settings, key, double| Case { name, make, settings, key, judges: false, greets: true, double };
     let turns = |case| Case { judges: true, ..case };
@@ -85,54 +85,54 @@ pub(super) async fn cases(behaviours: &[Behaviour]) -> Vec<Case> {
             dg,
             by_provider.clone(),
             "dg-key",
-            Listening::start(b(), deepgram_stt::Nova::without_finalize).await,
+            SttServer::start(b(), deepgram_stt::Nova::without_finalize).await,
         )),
         turns(case(
             "deepgram flux, our ends",
             dg,
             json!({ "stt_model": "flux-general-en", "stt_finalize": true }),
             "dg-key",
-            Listening::start(b(), deepgram_stt::Flux::default).await,
+            SttServer::start(b(), deepgram_stt::Flux::default).await,
         )),
-        turns(case("deepgram flux", dg, flux, "dg-key", Listening::start(b(), deepgram_stt::Flux::default).await)),
-        case("assemblyai", aai, json!({}), "aai-key", Listening::start(b(), assemblyai_stt::AssemblyAi::default).await),
+        turns(case("deepgram flux", dg, flux, "dg-key", SttServer::start(b(), deepgram_stt::Flux::default).await)),
+        case("assemblyai", aai, json!({}), "aai-key", SttServer::start(b(), assemblyai_stt::AssemblyAi::default).await),
         turns(case(
             "assemblyai turns",
             aai,
             by_provider.clone(),
             "aai-key",
-            Listening::start(b(), assemblyai_stt::AssemblyAi::default).await,
+            SttServer::start(b(), assemblyai_stt::AssemblyAi::default).await,
         )),
-        case("openai realtime", oai, realtime, "sk-key", Listening::start(b(), openai_stt::Realtime::default).await),
+        case("openai realtime", oai, realtime, "sk-key", SttServer::start(b(), openai_stt::Realtime::default).await),
         case(
             "openai realtime, its own ends",
             oai,
             json!({ "stt_api": "realtime", "stt_finalize": false }),
             "sk-key",
-            Listening::start(b(), openai_stt::Realtime::default).await,
+            SttServer::start(b(), openai_stt::Realtime::default).await,
         ),
         case(
             "elevenlabs, its own ends",
             xi,
             by_provider.clone(),
             "xi-key",
-            Listening::start(b(), elevenlabs_stt::Scribe::default).await,
+            SttServer::start(b(), elevenlabs_stt::Scribe::default).await,
         ),
-        case("elevenlabs", xi, json!({}), "xi-key", Listening::start(b(), elevenlabs_stt::Scribe::default).await),
-        mute(case("cartesia", ca, json!({}), "ca-key", Listening::start(b(), cartesia_stt::Manual::default).await)),
+        case("elevenlabs", xi, json!({}), "xi-key", SttServer::start(b(), elevenlabs_stt::Scribe::default).await),
+        mute(case("cartesia", ca, json!({}), "ca-key", SttServer::start(b(), cartesia_stt::Manual::default).await)),
         turns(case(
             "cartesia turns",
             ca,
             by_provider,
             "ca-key",
-            Listening::start(b(), cartesia_stt::Turns::default).await,
+            SttServer::start(b(), cartesia_stt::Turns::default).await,
         )),
     ]
 }
 
 /// Runs `test` with every protocol concurrently, and checks the doubles for complaints.
 pub(super) async fn with_every<F: Future<Output = ()>>(
-    behaviours: &[Behaviour],
+    behaviours: &[SttBehaviour],
     test: impl Fn(std::sync::Arc<Case>) -> F,
 ) {
     let cases: Vec<_> = cases(behaviours).await.into_iter().map(std::sync::Arc::new).collect();

@@ -6,8 +6,8 @@ use super::call::LOOPBACK;
 use super::caller::text;
 use crate::doubles::assemblyai_stt::AssemblyAi;
 use crate::doubles::deepgram_stt::Nova;
-use crate::doubles::listening::{Behaviour, Listening};
 use crate::doubles::openai_transcriptions::{Answers, Whisper};
+use crate::doubles::stt::{SttBehaviour, SttServer};
 use crate::harness::{Client, TestService};
 
 /// The prices per minute of the failing STT, and of the one that takes over.
@@ -27,7 +27,7 @@ async fn connect(client: &Client, provider: &str, url: &str, key: &str, minute: 
 
 /// Runs a call whose agent uses `first` for STT and then AssemblyAI's protocol, for this many lines of the caller or until it ends.
 /// Returns the call and its transcript.
-async fn call(first: (&str, &str, &str), fallback: &Listening, lines: Option<usize>) -> (Value, Vec<Value>) {
+async fn call(first: (&str, &str, &str), fallback: &SttServer, lines: Option<usize>) -> (Value, Vec<Value>) {
     let service = TestService::start_allowing(LOOPBACK).await;
     let client = &service.client;
     let (provider, url, key) = first;
@@ -54,7 +54,7 @@ fn longest_silence(lines: &[Value]) -> i64 {
 
 /// Checks that each line of the caller was transcribed once and without dead air, by one STT and then by the other.
 async fn goes_on(first: (&str, &str, &str)) {
-    let fallback = Listening::start([], AssemblyAi::default).await;
+    let fallback = SttServer::start([], AssemblyAi::default).await;
     let (ended, lines) = call(first, &fallback, Some(3)).await;
     for line in ["name", "day", "time"] {
         let times = lines.iter().filter(|said| said["text"] == text(line)).count();
@@ -69,25 +69,25 @@ async fn goes_on(first: (&str, &str, &str)) {
     assert!(range.contains(&cost) && cost > range.start * 1.01, "each is paid for what it heard: {usage}");
 }
 
-async fn goes_on_after(behaviours: Vec<Behaviour>) {
-    let double = Listening::start(behaviours, Nova::default).await;
+async fn goes_on_after(behaviours: Vec<SttBehaviour>) {
+    let double = SttServer::start(behaviours, Nova::default).await;
     goes_on(("deepgram", &double.url(), "dg-key")).await;
     assert_eq!(double.complaints(), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_takes_over_from_one_whose_key_is_refused_in_mid_call() {
-    goes_on_after(vec![Behaviour::DiesInSpeech, Behaviour::Refuses(401, vec![], "the key was revoked")]).await;
+    goes_on_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Refuses(401, vec![], "the key was revoked")]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_takes_over_from_one_that_dies_for_good() {
-    goes_on_after(vec![Behaviour::DiesInSpeech, Behaviour::Refuses(503, vec![], "overloaded")]).await;
+    goes_on_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Refuses(503, vec![], "overloaded")]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_takes_over_from_one_that_connects_again_for_ever() {
-    goes_on_after(vec![Behaviour::DiesInSpeech, Behaviour::Silent]).await;
+    goes_on_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Silent]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,9 +102,9 @@ async fn another_takes_over_from_a_server_that_refuses_or_never_answers_the_firs
 
 #[tokio::test(flavor = "multi_thread")]
 async fn when_the_last_one_fails_too_its_words_end_the_call() {
-    let revoked = |words| Behaviour::Refuses(401, vec![], words);
-    let first = Listening::start([Behaviour::DiesInSpeech, revoked("revoked first")], Nova::default).await;
-    let fallback = Listening::start([revoked("revoked last")], AssemblyAi::default).await;
+    let revoked = |words| SttBehaviour::Refuses(401, vec![], words);
+    let first = SttServer::start([SttBehaviour::DiesInSpeech, revoked("revoked first")], Nova::default).await;
+    let fallback = SttServer::start([revoked("revoked last")], AssemblyAi::default).await;
     let (ended, lines) = call(("deepgram", &first.url(), "dg-key"), &fallback, None).await;
     assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("pipeline_error")), "{ended}");
     assert!(ended["error"].as_str().unwrap_or_default().contains("revoked last"), "{ended}");

@@ -7,13 +7,13 @@ use switchhook_core::call::ErrorCode;
 
 use super::caller::text;
 use super::streams::{Case, with_every};
-use crate::doubles::listening::Behaviour;
+use crate::doubles::stt::SttBehaviour;
 
 #[tokio::test]
 async fn who_does_not_answer_is_given_up_before_the_fallback_times_out() {
-    for behaviour in [Behaviour::Silent, Behaviour::Mute] {
+    for behaviour in [SttBehaviour::Silent, SttBehaviour::Mute] {
         with_every(std::slice::from_ref(&behaviour), async |case| {
-            if matches!(behaviour, Behaviour::Mute) && !case.greets {
+            if matches!(behaviour, SttBehaviour::Mute) && !case.greets {
                 return; // Nothing is promised, so nothing is waited for.
             }
             let began = Instant::now();
@@ -28,11 +28,11 @@ async fn who_does_not_answer_is_given_up_before_the_fallback_times_out() {
 #[tokio::test]
 async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
     for lost in [
-        Behaviour::Dies(15),
-        Behaviour::Closes(15, 1011, "going away"),
-        Behaviour::Says(15, "{ this is not JSON".to_owned()),
+        SttBehaviour::Dies(15),
+        SttBehaviour::Closes(15, 1011, "going away"),
+        SttBehaviour::Says(15, "{ this is not JSON".to_owned()),
     ] {
-        with_every(&[lost.clone(), Behaviour::Well], async |case| {
+        with_every(&[lost.clone(), SttBehaviour::Well], async |case| {
             let mut caller = case.call().await;
             caller.say("people").await;
             assert_eq!(caller.words().await, text("people"), "{} {lost:?} {:?}", case.name, caller.failed);
@@ -44,7 +44,7 @@ async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
 
 #[tokio::test]
 async fn a_connection_that_is_dead_without_a_word_is_noticed_at_the_end_of_the_sentence() {
-    with_every(&[Behaviour::Freezes(15), Behaviour::Well], async |case| {
+    with_every(&[SttBehaviour::Freezes(15), SttBehaviour::Well], async |case| {
         let mut caller = case.call().await;
         caller.say("people").await;
         assert_eq!(caller.words().await, text("people"), "{} {:?}", case.name, caller.failed);
@@ -55,7 +55,7 @@ async fn a_connection_that_is_dead_without_a_word_is_noticed_at_the_end_of_the_s
 
 #[tokio::test]
 async fn who_dies_again_and_again_has_failed() {
-    with_every(&[Behaviour::Dies(3)], async |case| {
+    with_every(&[SttBehaviour::Dies(3)], async |case| {
         let mut caller = case.call().await;
         caller.say("name").await;
         let (code, words) = caller.failure().await;
@@ -83,8 +83,8 @@ async fn a_wrong_key_is_a_wrong_setting_and_is_not_tried_twice() {
 
 #[tokio::test]
 async fn a_key_that_is_refused_in_mid_call_is_a_failure_and_no_wrong_setting() {
-    let revoked = Behaviour::Refuses(401, vec![], "the key was revoked");
-    with_every(&[Behaviour::Dies(5), revoked], async |case| {
+    let revoked = SttBehaviour::Refuses(401, vec![], "the key was revoked");
+    with_every(&[SttBehaviour::Dies(5), revoked], async |case| {
         let mut caller = case.call().await;
         caller.say("name").await;
         let (code, words) = caller.failure().await;
@@ -96,8 +96,8 @@ async fn a_key_that_is_refused_in_mid_call_is_a_failure_and_no_wrong_setting() {
 
 #[tokio::test]
 async fn a_server_that_asks_for_a_pause_gets_it_unless_it_is_too_long() {
-    let busy = |after| Behaviour::Refuses(429, vec![("retry-after", after)], r#"{"error":"too many streams"}"#);
-    with_every(&[busy("1"), Behaviour::Well], async |case| {
+    let busy = |after| SttBehaviour::Refuses(429, vec![("retry-after", after)], r#"{"error":"too many streams"}"#);
+    with_every(&[busy("1"), SttBehaviour::Well], async |case| {
         let began = Instant::now();
         let mut caller = case.call().await;
         assert!(began.elapsed() >= Duration::from_secs(1), "{}", case.name);
@@ -117,8 +117,8 @@ async fn a_server_that_asks_for_a_pause_gets_it_unless_it_is_too_long() {
 
 #[tokio::test]
 async fn a_server_that_fails_is_tried_three_times() {
-    let broken = Behaviour::Refuses(503, vec![("x-request-id", "r7")], "overloaded");
-    with_every(&[broken.clone(), broken.clone(), Behaviour::Well], async |case| {
+    let broken = SttBehaviour::Refuses(503, vec![("x-request-id", "r7")], "overloaded");
+    with_every(&[broken.clone(), broken.clone(), SttBehaviour::Well], async |case| {
         case.call().await;
         assert_eq!(case.double.connections(), 3, "{}", case.name);
     })
@@ -134,7 +134,7 @@ async fn a_server_that_fails_is_tried_three_times() {
 
 #[tokio::test]
 async fn words_that_come_when_time_is_up_are_not_lost() {
-    with_every(&[Behaviour::Late(Duration::from_millis(500))], async |case| {
+    with_every(&[SttBehaviour::Late(Duration::from_millis(500))], async |case| {
         let hurry = json!({ "stt_finalize_timeout_ms": 250 });
         let mut caller = case.call_with(case.key, hurry).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
         caller.say("yes").await;
@@ -150,7 +150,7 @@ async fn words_that_come_when_time_is_up_are_not_lost() {
 
 #[tokio::test]
 async fn a_server_that_begins_with_nonsense_gets_another_chance() {
-    with_every(&[Behaviour::Greets("<html>"), Behaviour::Well], async |case| {
+    with_every(&[SttBehaviour::Greets("<html>"), SttBehaviour::Well], async |case| {
         let mut caller = case.call().await;
         caller.say("yes").await;
         assert_eq!(caller.words().await, text("yes"), "{} {:?}", case.name, caller.failed);
@@ -161,8 +161,8 @@ async fn a_server_that_begins_with_nonsense_gets_another_chance() {
 
 #[tokio::test]
 async fn a_server_that_asks_for_a_pause_in_mid_call_gets_it() {
-    let busy = Behaviour::Refuses(429, vec![("retry-after", "1")], r#"{"error":"too many streams"}"#);
-    with_every(&[Behaviour::Dies(5), busy, Behaviour::Well], async |case| {
+    let busy = SttBehaviour::Refuses(429, vec![("retry-after", "1")], r#"{"error":"too many streams"}"#);
+    with_every(&[SttBehaviour::Dies(5), busy, SttBehaviour::Well], async |case| {
         let mut caller = case.call().await;
         caller.say("name").await;
         assert_eq!(caller.words().await, text("name"), "{} {:?}", case.name, caller.failed);
@@ -174,7 +174,7 @@ async fn a_server_that_asks_for_a_pause_in_mid_call_gets_it() {
 #[tokio::test]
 async fn a_server_that_sends_words_without_end_is_left() {
     let words = "word ".repeat(12_000);
-    let says = |message: serde_json::Value| Behaviour::Says(3, message.to_string());
+    let says = |message: serde_json::Value| SttBehaviour::Says(3, message.to_string());
     let nova = says(json!({ "type": "Results", "channel": { "alternatives": [{ "transcript": words }] } }));
     let case = Case::nova(&[nova]).await;
     let mut caller = case.call().await;
@@ -191,12 +191,12 @@ async fn what_is_refused_on_an_open_socket_is_a_wrong_setting_and_is_not_tried_t
     let flux = r#"{"type":"Error","sequence_id":0,"code":"UNSUPPORTED_MODEL","description":"There is no such model."}"#;
     let rate = r#"{"type":"Error","error_code":4000,"error":"Sample rate must be a positive integer"}"#;
     for (name, ends, words) in [
-        ("deepgram nova", Behaviour::Ends(1, schema, 4400), "Could not parse your message."),
-        ("deepgram nova", Behaviour::Closes(1, 4400, "bad request"), "bad request (close code 4400)"),
-        ("deepgram flux", Behaviour::Ends(0, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
-        ("deepgram flux", Behaviour::Ends(1, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
-        ("assemblyai", Behaviour::Ends(0, rate, 4000), "Sample rate must be a positive integer (close code 4000)"),
-        ("assemblyai", Behaviour::Closes(1, 4101, "Invalid schema"), "Invalid schema (close code 4101)"),
+        ("deepgram nova", SttBehaviour::Ends(1, schema, 4400), "Could not parse your message."),
+        ("deepgram nova", SttBehaviour::Closes(1, 4400, "bad request"), "bad request (close code 4400)"),
+        ("deepgram flux", SttBehaviour::Ends(0, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
+        ("deepgram flux", SttBehaviour::Ends(1, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
+        ("assemblyai", SttBehaviour::Ends(0, rate, 4000), "Sample rate must be a positive integer (close code 4000)"),
+        ("assemblyai", SttBehaviour::Closes(1, 4101, "Invalid schema"), "Invalid schema (close code 4101)"),
     ] {
         let case = Case::named(name, std::slice::from_ref(&ends)).await;
         let (code, said) = match case.try_call_well().await {
@@ -211,7 +211,7 @@ async fn what_is_refused_on_an_open_socket_is_a_wrong_setting_and_is_not_tried_t
 #[tokio::test]
 async fn a_caller_who_is_silent_is_no_error() {
     let silent = r#"{"message_type":"insufficient_audio_activity","error":"Too little was said."}"#;
-    let case = Case::named("elevenlabs", &[Behaviour::Says(3, silent.to_owned())]).await;
+    let case = Case::named("elevenlabs", &[SttBehaviour::Says(3, silent.to_owned())]).await;
     let mut caller = case.call().await;
     caller.say("name").await;
     assert_eq!(caller.words().await, text("name"), "{:?}", caller.failed);
@@ -222,12 +222,12 @@ async fn a_caller_who_is_silent_is_no_error() {
 async fn what_openai_says_of_itself_in_mid_call_is_believed() {
     let says = |kind: &str, code: &str| {
         let error = json!({ "type": kind, "code": code, "message": "So it is." });
-        Behaviour::Says(4, json!({ "type": "error", "error": error }).to_string())
+        SttBehaviour::Says(4, json!({ "type": "error", "error": error }).to_string())
     };
     for (kind, code) in
         [("tokens", "rate_limit_exceeded"), ("server_error", ""), ("invalid_request_error", "session_expired")]
     {
-        let case = Case::realtime(&[says(kind, code), Behaviour::Well]).await;
+        let case = Case::realtime(&[says(kind, code), SttBehaviour::Well]).await;
         let mut caller = case.call().await;
         caller.say("name").await;
         assert_eq!(caller.words().await, text("name"), "{code} {:?}", caller.failed);

@@ -13,7 +13,7 @@ use switchhook_providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 use tokio::sync::mpsc;
 
 use super::{FakeProviders, Kind};
-use crate::doubles::voice::{Manner, No};
+use crate::doubles::tts::{Refusal, TtsBehaviour};
 
 macro_rules! every_voice {
     ($($module:ident $kind:ident)*) => { $(
@@ -21,6 +21,10 @@ macro_rules! every_voice {
             #[tokio::test(start_paused = true)]
             async fn a_table_is_booked() {
                 super::a_table_is_booked(super::Kind::$kind).await;
+            }
+            #[tokio::test(start_paused = true)]
+            async fn a_connection_that_breaks_in_the_middle_is_not_noticed() {
+                super::a_connection_that_breaks_in_the_middle_is_not_noticed(super::Kind::$kind).await;
             }
             #[tokio::test(start_paused = true)]
             async fn whatever_fails_nobody_listens_to_a_dead_line() {
@@ -45,6 +49,8 @@ every_voice! {
 const PER_CHARACTER: u64 = 10;
 /// By then the agent has cached the phrases that it is most likely to need.
 const REMEMBERS: u64 = 5_000;
+/// What the agent says to everything.
+const ANSWER: &str = "There is one at seven and there is another one at nine.";
 /// More refusals than there are requests.
 const EVER: usize = 60;
 
@@ -66,7 +72,7 @@ async fn a_table_is_booked(kind: Kind) {
     let spoke = talk.caller_says("name").await;
     talk.until_silent_for(500, spoke).await;
     // More of the sentence is still being synthesized when the caller has heard enough.
-    cast.state.next_of("close to the kitchen", Manner::Stall(30));
+    cast.state.next_of("close to the kitchen", TtsBehaviour::Stall(30));
     let spoke = talk.caller_says("day").await;
     talk.until_heard(900, spoke).await;
     let spoke = talk.caller_says("interrupt").await;
@@ -98,26 +104,26 @@ struct Trouble {
 
 enum How {
     /// The next response and the greeting are spoken like this once.
-    Once(Manner),
+    Once(TtsBehaviour),
     /// All utterances are spoken like this.
-    Ever(Manner),
+    Ever(TtsBehaviour),
     /// The open connection ends, and this many new ones are refused.
-    Refused(No, usize),
+    Refused(Refusal, usize),
 }
 
 impl Trouble {
     /// Injects the failure.
     fn begin(&self, cast: &FakeProviders) {
         match &self.how {
-            How::Once(manner) => {
-                cast.state.next_of("Harbor Table", manner.clone());
-                cast.state.next_of("There is one", manner.clone());
+            How::Once(behaviour) => {
+                cast.state.next_of("Harbor Table", behaviour.clone());
+                cast.state.next_of("There is one", behaviour.clone());
             }
-            How::Ever(manner) => cast.state.next(vec![manner.clone(); EVER]),
-            How::Refused(no, times) => {
+            How::Ever(behaviour) => cast.state.next(vec![behaviour.clone(); EVER]),
+            How::Refused(refusal, times) => {
                 // An open socket does not send its key again.
-                cast.state.next((cast.kind != Kind::OpenAi).then_some(Manner::Die(0)));
-                cast.state.refuse(vec![no.clone(); *times]);
+                cast.state.next((cast.kind != Kind::OpenAi).then_some(TtsBehaviour::Die(0)));
+                cast.state.refuse(vec![refusal.clone(); *times]);
             }
         }
     }
@@ -130,29 +136,43 @@ impl Trouble {
 fn troubles(kind: Kind) -> Vec<Trouble> {
     use FailureCode::{Config, Pipeline, ProviderTimeout};
     let refused = |status, retry_after, times| {
-        How::Refused(No { status, retry_after, body: json!({ "message": "So I am told." }) }, times)
+        How::Refused(Refusal { status, retry_after, body: json!({ "message": "So I am told." }) }, times)
     };
     let nonsense = if kind == Kind::OpenAi { Config } else { Pipeline };
     // There, a stalled utterance ends as soon as another one is spoken.
-    let stops = || if kind == Kind::ElevenLabs { Manner::Deaf } else { Manner::Stall(4) };
+    let stops = || if kind == Kind::ElevenLabs { TtsBehaviour::Deaf } else { TtsBehaviour::Stall(2) };
     let table = [
-        ("a voice that does not begin once", How::Once(Manner::Stall(0)), ProviderTimeout),
+        ("a voice that does not begin once", How::Once(TtsBehaviour::Stall(0)), ProviderTimeout),
         ("a voice that stops in the middle once", How::Once(stops()), ProviderTimeout),
-        ("a connection that breaks once before it speaks", How::Once(Manner::Die(0)), Pipeline),
-        ("a connection that breaks once in the middle", How::Once(Manner::Die(4)), Pipeline),
-        ("a connection that is dead once", How::Once(Manner::Freeze), ProviderTimeout),
-        ("a voice that never begins", How::Ever(Manner::Stall(0)), ProviderTimeout),
+        ("a connection that breaks once before it speaks", How::Once(TtsBehaviour::Die(0)), Pipeline),
+        ("a connection that breaks once in the middle", How::Once(TtsBehaviour::Die(2)), Pipeline),
+        ("a connection that is dead once", How::Once(TtsBehaviour::Freeze), ProviderTimeout),
+        ("a voice that never begins", How::Ever(TtsBehaviour::Stall(0)), ProviderTimeout),
         ("a voice that always stops in the middle", How::Ever(stops()), ProviderTimeout),
-        ("connections that break before they speak", How::Ever(Manner::Die(0)), Pipeline),
-        ("connections that break in the middle", How::Ever(Manner::Die(4)), Pipeline),
-        ("connections that are dead", How::Ever(Manner::Freeze), ProviderTimeout),
-        ("a voice that sends nonsense", How::Ever(Manner::Nonsense), nonsense),
+        ("connections that break before they speak", How::Ever(TtsBehaviour::Die(0)), Pipeline),
+        ("connections that break in the middle", How::Ever(TtsBehaviour::Die(2)), Pipeline),
+        ("connections that are dead", How::Ever(TtsBehaviour::Freeze), ProviderTimeout),
+        ("a voice that sends nonsense", How::Ever(TtsBehaviour::Nonsense), nonsense),
         ("a server in trouble once", refused(503, None, 1), Pipeline),
         ("a key that is revoked", refused(401, None, EVER), Config),
         ("a long pause", refused(429, Some("60"), EVER), Pipeline),
         ("a server that is down", refused(503, None, EVER), Pipeline),
     ];
     table.into_iter().map(|(name, how, code)| Trouble { name, how, code }).collect()
+}
+
+async fn a_connection_that_breaks_in_the_middle_is_not_noticed(kind: Kind) {
+    let cast = FakeProviders::start(kind).await;
+    let mut talk = begin(&cast).await;
+    talk.until_silent_for(REMEMBERS, 0).await;
+    cast.state.next_of("There is one", TtsBehaviour::Die(4));
+    let spoke = talk.caller_says("name").await;
+    assert_eq!(talk.dead_air_since(spoke).await, None);
+    assert_eq!(talk.said().last(), Some(&(true, ANSWER)), "{:?}", talk.said());
+    assert!(talk.transcript.iter().all(|line| !line.interrupted));
+    let heard: u64 = talk.sounds().iter().filter(|(began, _)| *began > spoke).map(|(began, ended)| ended - began).sum();
+    let length = ANSWER.len() as u64 * PER_CHARACTER;
+    assert!(heard.abs_diff(length) <= 40, "{heard} ms of {length} ms are heard");
 }
 
 async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
@@ -183,7 +203,7 @@ async fn whoever_answers_the_phone_is_greeted_or_let_go(kind: Kind) {
 
 /// Begins a call whose agent repeats the same sentence.
 async fn begin(cast: &FakeProviders) -> VirtualCall {
-    let llm = always("There is one at seven and there is another one at nine.");
+    let llm = always(ANSWER);
     let call = rehearsal::FakeProviders { tts: cast.voice.clone(), ..rehearsal::FakeProviders::scripted(llm) };
     VirtualCall::begin(&agent(), call).await
 }
@@ -204,7 +224,7 @@ async fn promises_broken(kind: Kind, trouble: Trouble) -> Vec<String> {
         broken.push(format!("it ends by {:?} and not by {code:?}", talk.end));
     }
     let last = talk.said().pop();
-    if code.is_none() && last != Some((true, "There is one at seven and there is another one at nine.")) {
+    if code.is_none() && last != Some((true, ANSWER)) {
         broken.push(format!("in the end it says {last:?}"));
     }
     broken

@@ -7,7 +7,7 @@ use switchhook_providers::ProviderError;
 use switchhook_providers::tts::TtsTimeouts;
 
 use super::{FakeProviders, Kind, short};
-use crate::doubles::voice::{KEY, Manner, No};
+use crate::doubles::tts::{KEY, Refusal, TtsBehaviour};
 
 macro_rules! every_voice {
     ($($story:ident)*) => {
@@ -34,7 +34,7 @@ every_voice! {
     a_voice_that_never_begins_is_a_provider_timeout
     a_voice_that_stops_in_the_middle_is_a_provider_timeout
     a_connection_that_breaks_before_the_first_audio_is_replaced
-    a_connection_that_breaks_in_the_middle_is_not_heard_twice
+    a_connection_that_breaks_in_the_middle_goes_on_where_it_was
     a_wrong_key_is_reported_in_the_providers_words_and_not_tried_again
     a_busy_provider_is_asked_again_when_it_says
     a_provider_that_is_down_is_asked_three_times
@@ -45,12 +45,23 @@ every_voice! {
 
 const TEXT: &str = "Good evening, this is Ava.";
 
-fn no(status: u16, retry_after: Option<&'static str>) -> No {
-    No { status, retry_after, body: json!({ "message": "So I am told." }) }
+fn refusal(status: u16, retry_after: Option<&'static str>) -> Refusal {
+    Refusal { status, retry_after, body: json!({ "message": "So I am told." }) }
 }
 
 fn code(error: &ProviderError) -> &'static str {
     error.code().as_str()
+}
+
+/// Returns the words of `text` as the provider reports them.
+fn words_of(kind: Kind, text: &str) -> Vec<(String, u64, u64)> {
+    let mut at = 0;
+    let timed = text.split(' ').map(|word| {
+        let start = at;
+        at += word.len() as u64 * 10 + 10;
+        (word.to_owned(), start, at - 10)
+    });
+    if kind.tells_words() { timed.collect() } else { Vec::new() }
 }
 
 async fn sentences_are_spoken_whole_on_one_connection(kind: Kind) {
@@ -59,14 +70,7 @@ async fn sentences_are_spoken_whole_on_one_connection(kind: Kind) {
         let spoken = cast.speak(text).await.expect("spoken");
         kind.assert_speaks(&spoken.samples, text);
         assert_eq!(spoken.usage.tts_characters, text.len() as u64);
-        let mut at = 0;
-        let timed = text.split(' ').map(|word| {
-            let start = at;
-            at += word.len() as u64 * 10 + 10;
-            (word.to_owned(), start, at - 10)
-        });
-        let expected: Vec<_> = if kind.tells_words() { timed.collect() } else { Vec::new() };
-        assert_eq!(spoken.words, expected);
+        assert_eq!(spoken.words, words_of(kind, text));
     }
     assert_eq!((cast.spoken().len(), cast.connections()), (2, 1));
 }
@@ -79,7 +83,7 @@ async fn a_warm_voice_speaks_on_the_connection_that_is_there(kind: Kind) {
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert_eq!(cast.connections(), 1);
     let cast = FakeProviders::start(kind).await;
-    cast.state.refuse([no(401, None)]);
+    cast.state.refuse([refusal(401, None)]);
     let refused = cast.voice.warm(&super::request("")).await.err();
     // OpenAI's API has no request that shows whether the key may synthesize speech.
     assert_eq!(refused.as_ref().map(code), (kind != Kind::OpenAi).then_some("config_error"));
@@ -87,7 +91,7 @@ async fn a_warm_voice_speaks_on_the_connection_that_is_there(kind: Kind) {
 
 async fn what_is_dropped_is_stopped_and_not_heard_in_what_follows(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.state.next([Manner::Stall(2)]);
+    cast.state.next([TtsBehaviour::Stall(2)]);
     let speaking = cast.begin("What nobody wants to hear to its end.").await;
     speaking.abort();
     cast.state.until("stopping", |seen| seen.settled == 1).await;
@@ -114,7 +118,7 @@ async fn several_sentences_at_a_time_do_not_mix(kind: Kind) {
 
 async fn a_voice_that_never_begins_is_a_provider_timeout(kind: Kind) {
     let cast = FakeProviders::with(kind, json!({}), short()).await;
-    cast.state.next([Manner::Stall(0)]);
+    cast.state.next([TtsBehaviour::Stall(0)]);
     let began = Instant::now();
     let error = cast.fail(TEXT).await;
     assert!(matches!(error, ProviderError::Timeout { waited_ms: 300, .. }), "{error}");
@@ -126,7 +130,7 @@ async fn a_voice_that_never_begins_is_a_provider_timeout(kind: Kind) {
 
 async fn a_voice_that_stops_in_the_middle_is_a_provider_timeout(kind: Kind) {
     let cast = FakeProviders::with(kind, json!({}), short()).await;
-    cast.state.next([Manner::Stall(2)]);
+    cast.state.next([TtsBehaviour::Stall(2)]);
     let error = cast.fail(TEXT).await;
     assert!(matches!(error, ProviderError::Timeout { waited_ms: 300, .. }), "{error}");
     assert_eq!((code(&error), cast.spoken().len()), ("provider_timeout", 1), "half of it was heard");
@@ -136,18 +140,23 @@ async fn a_voice_that_stops_in_the_middle_is_a_provider_timeout(kind: Kind) {
 async fn a_connection_that_breaks_before_the_first_audio_is_replaced(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
     cast.speak("A connection is open.").await.expect("spoken");
-    cast.state.next([Manner::Die(0)]);
+    cast.state.next([TtsBehaviour::Die(0)]);
     let spoken = cast.speak(TEXT).await.expect("spoken");
     kind.assert_speaks(&spoken.samples, TEXT);
     assert_eq!(cast.connections(), 2);
 }
 
-async fn a_connection_that_breaks_in_the_middle_is_not_heard_twice(kind: Kind) {
+async fn a_connection_that_breaks_in_the_middle_goes_on_where_it_was(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.state.next([Manner::Die(2)]);
-    let error = cast.fail(TEXT).await;
-    assert_eq!(code(&error), "pipeline_error", "{error}");
-    assert_eq!(cast.spoken(), [TEXT]);
+    cast.state.next([TtsBehaviour::Die(2)]);
+    let spoken = cast.speak(TEXT).await.expect("spoken");
+    kind.assert_speaks(&spoken.samples, TEXT);
+    assert_eq!(spoken.words, words_of(kind, TEXT), "each word once");
+    assert_eq!((cast.spoken(), cast.connections()), (vec![TEXT.to_owned(); 2], 2));
+    assert_eq!(spoken.usage.tts_characters, 2 * TEXT.len() as u64, "both requests are charged");
+
+    cast.state.next([TtsBehaviour::Die(2), TtsBehaviour::Die(1), TtsBehaviour::Die(2)]);
+    assert_eq!(code(&cast.fail(TEXT).await), "pipeline_error");
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
 }
 
@@ -160,7 +169,7 @@ async fn a_wrong_key_is_reported_in_the_providers_words_and_not_tried_again(kind
         Kind::ElevenLabs => json!({ "detail": { "status": "unauthorized", "message": words } }),
         Kind::OpenAi => json!({ "error": { "message": words, "code": "unauthorized" } }),
     };
-    cast.state.refuse([No { status: 401, retry_after: None, body }]);
+    cast.state.refuse([Refusal { status: 401, retry_after: None, body }]);
     let error = cast.fail(TEXT).await;
     let name = format!("{kind:?}").to_lowercase();
     assert_eq!(error.to_string(), format!("{name}: The key •••• is unknown. (unauthorized, status 401)"));
@@ -169,13 +178,13 @@ async fn a_wrong_key_is_reported_in_the_providers_words_and_not_tried_again(kind
 
 async fn a_busy_provider_is_asked_again_when_it_says(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.state.refuse([no(429, Some("1"))]);
+    cast.state.refuse([refusal(429, Some("1"))]);
     let began = Instant::now();
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert!(began.elapsed() >= Duration::from_secs(1));
 
     let cast = FakeProviders::start(kind).await;
-    cast.state.refuse([no(429, Some("60"))]);
+    cast.state.refuse([refusal(429, Some("60"))]);
     let error = cast.fail(TEXT).await;
     assert!(
         matches!(&error, ProviderError::Busy { words, retry_after_ms: 60_000, .. } if words.contains("So I am told.")),
@@ -186,18 +195,18 @@ async fn a_busy_provider_is_asked_again_when_it_says(kind: Kind) {
 
 async fn a_provider_that_is_down_is_asked_three_times(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.state.refuse([no(503, None), no(500, None)]);
+    cast.state.refuse([refusal(503, None), refusal(500, None)]);
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
 
     let cast = FakeProviders::start(kind).await;
-    cast.state.refuse([no(503, None), no(502, None), no(500, None), no(500, None)]);
+    cast.state.refuse([refusal(503, None), refusal(502, None), refusal(500, None), refusal(500, None)]);
     let error = cast.fail(TEXT).await;
     assert_eq!((code(&error), cast.state.seen(|seen| seen.refused)), ("pipeline_error", 3), "{error}");
 }
 
 async fn what_is_no_audio_is_a_failure(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
-    cast.state.next([Manner::Nonsense]);
+    cast.state.next([TtsBehaviour::Nonsense]);
     let error = cast.fail(TEXT).await;
     // A setting can fix compressed audio.
     let expected = if kind == Kind::OpenAi { "config_error" } else { "pipeline_error" };

@@ -1,11 +1,13 @@
 //! Cloud TTS. [`every_voice`] tests each provider for what all must do; [`own`] tests what only one of them does; [`ahead`] tests how
-//! far ahead of the caller speech is requested; in [`service`] they run within the service.
+//! far ahead of the caller speech is requested; in [`service`] they run within the service; [`wild`] holds conversations with servers
+//! that follow their documentation loosely.
 
 mod ahead;
 mod conversation;
 mod every_voice;
 mod own;
 mod service;
+mod wild;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +26,7 @@ use switchhook_providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, cart
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::doubles::voice::{KEY, PER_CHARACTER, TtsState, serve};
+use crate::doubles::tts::{KEY, PER_CHARACTER, TtsState, serve};
 use crate::doubles::{cartesia_tts, deepgram_tts, elevenlabs_tts, openai_tts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

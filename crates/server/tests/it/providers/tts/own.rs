@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::{FakeProviders, Kind, request, short};
 use crate::doubles::openai_tts;
-use crate::doubles::voice::Manner;
+use crate::doubles::tts::TtsBehaviour;
 
 const TEXT: &str = "Good evening, this is Ava.";
 const SOCKETS: [Kind; 3] = [Kind::Cartesia, Kind::Deepgram, Kind::ElevenLabs];
@@ -19,7 +19,7 @@ async fn a_socket_that_is_no_longer_alive_is_found_out_while_nobody_listens() {
     for kind in SOCKETS {
         let deadlines = TtsTimeouts { ping: Duration::from_millis(100), ..TtsTimeouts::default() };
         let cast = FakeProviders::with(kind, json!({}), deadlines).await;
-        cast.state.next([Manner::Freeze]);
+        cast.state.next([TtsBehaviour::Freeze]);
         let spoken = cast.speak(TEXT).await.expect("spoken on another socket");
         kind.assert_speaks(&spoken.samples, TEXT);
         assert_eq!(cast.connections(), 2, "{kind:?}");
@@ -86,11 +86,16 @@ async fn the_voice_the_model_and_the_speed_of_an_agent_reach_the_provider() {
 async fn what_cartesia_says_of_one_context_concerns_no_other() {
     let cast = FakeProviders::start(Kind::Cartesia).await;
     let error = |status: u16, code: &str| {
-        Manner::Say(
+        TtsBehaviour::Say(
             json!({ "type": "error", "title": "No", "message": "It is so.", "error_code": code, "status_code": status }),
         )
     };
-    cast.state.next([Manner::Stall(1), error(429, "concurrency_limited"), Manner::Well, error(404, "voice_not_found")]);
+    cast.state.next([
+        TtsBehaviour::Stall(1),
+        error(429, "concurrency_limited"),
+        TtsBehaviour::Well,
+        error(404, "voice_not_found"),
+    ]);
     let other = cast.begin("Spoken all the while.").await;
     Kind::Cartesia.assert_speaks(&cast.speak(TEXT).await.expect("asked again").samples, TEXT);
     let refused = cast.fail(TEXT).await;
@@ -107,7 +112,7 @@ async fn what_cartesia_says_of_one_context_concerns_no_other() {
 #[tokio::test]
 async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
     let cast = FakeProviders::start(Kind::ElevenLabs).await;
-    cast.state.next(vec![Manner::Deaf; 9]);
+    cast.state.next(vec![TtsBehaviour::Deaf; 9]);
     let mut speaking = Vec::new();
     for _ in 0..9 {
         // Interrupted at once; each continues at the provider.
@@ -122,7 +127,7 @@ async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
 #[tokio::test]
 async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
     let cast = FakeProviders::start(Kind::ElevenLabs).await;
-    cast.state.next([Manner::Say(
+    cast.state.next([TtsBehaviour::Say(
         json!({ "error": "quota_exceeded", "message": "You have no credits left.", "code": 1008 }),
     )]);
     let error = cast.fail(TEXT).await;
@@ -130,13 +135,13 @@ async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
         matches!(&error, ProviderError::Config { words, .. } if words == "You have no credits left. (quota_exceeded)"),
         "{error}"
     );
-    cast.state.next([Manner::Close(1008, "Something was wrong with your message")]);
+    cast.state.next([TtsBehaviour::Close(1008, "Something was wrong with your message")]);
     let error = cast.fail(TEXT).await;
     assert!(
         matches!(&error, ProviderError::Failed { words, .. } if words.starts_with("Something was wrong")),
         "{error}"
     );
-    cast.state.next([Manner::Close(1011, "")]);
+    cast.state.next([TtsBehaviour::Close(1011, "")]);
     cast.speak(TEXT).await.expect("their trouble is not ours: asked again");
     let odd = TtsRequest { voice: Some("../user".to_owned()), ..request(TEXT) };
     assert!(matches!(cast.say(odd).await.err(), Some(ProviderError::Config { .. })), "no voice has such an id");
@@ -174,7 +179,7 @@ async fn who_waits_for_a_connection_keeps_nobody_from_speaking() {
 #[tokio::test]
 async fn what_is_refused_since_too_much_is_spoken_at_a_time_is_a_failure_and_disturbs_nobody() {
     let cast = FakeProviders::start(Kind::Cartesia).await;
-    cast.state.next([Manner::Stall(1), Manner::Stall(1)]);
+    cast.state.next([TtsBehaviour::Stall(1), TtsBehaviour::Stall(1)]);
     let speaking = [cast.begin("Spoken all the while.").await, cast.begin("Spoken as well.").await];
     let error = cast.fail(TEXT).await;
     assert!(matches!(&error, ProviderError::Failed { words, .. } if words.contains("Too many")), "{error}");
@@ -188,7 +193,7 @@ async fn what_is_refused_since_too_much_is_spoken_at_a_time_is_a_failure_and_dis
 #[tokio::test]
 async fn a_deepgram_socket_that_does_not_confirm_clear_is_given_up() {
     let cast = FakeProviders::with(Kind::Deepgram, json!({}), short()).await;
-    cast.state.next([Manner::Deaf]);
+    cast.state.next([TtsBehaviour::Deaf]);
     cast.begin(TEXT).await.abort();
     cast.state.until("stopping", |seen| seen.stopped == 1).await;
     // While late audio may still arrive, another socket is used; later this one is closed.
@@ -207,7 +212,7 @@ async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
     .await;
     Kind::OpenAi.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert_eq!(cast.state.seen(|seen| seen.asked[0]["response_format"].clone()), "wav");
-    cast.state.next([Manner::Say(openai_tts::error("No such voice.", "voice_not_found"))]);
+    cast.state.next([TtsBehaviour::Say(openai_tts::error("No such voice.", "voice_not_found"))]);
     let error = cast.fail(TEXT).await;
     assert!(
         matches!(&error, ProviderError::Config { words, .. } if words == "No such voice. (voice_not_found)"),

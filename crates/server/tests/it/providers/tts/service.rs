@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::Kind;
-use crate::doubles::voice::{KEY, Manner, No, TtsState};
+use crate::doubles::tts::{KEY, Refusal, TtsBehaviour, TtsState};
 use crate::harness::{TestService, text};
 
 const KINDS: [(Kind, &str); 4] = [
@@ -47,9 +47,10 @@ async fn a_connection_is_tested_by_speaking_a_word() {
             assert_eq!(state.seen(|seen| seen.connections), 1, "{provider} is kept open between tests");
         }
 
-        let refused = No { status: 401, retry_after: None, body: json!({ "message": format!("{KEY} is unknown") }) };
+        let refused =
+            Refusal { status: 401, retry_after: None, body: json!({ "message": format!("{KEY} is unknown") }) };
         // An open socket needs no key; it ends, and the next one is refused.
-        state.next(if kind == Kind::OpenAi { None } else { Some(Manner::Die(0)) });
+        state.next(if kind == Kind::OpenAi { None } else { Some(TtsBehaviour::Die(0)) });
         state.refuse([refused]);
         let (_, tested) = service.client.post(&test, json!({})).await;
         let check = find(&tested);
@@ -111,7 +112,7 @@ async fn what_is_said_when_the_caller_goes_is_stopped_and_counted() {
     let call = client.place(&agent, "+12025550109").await;
     client.wait_for(&call, |call| call["status"] == "in_progress").await;
     let words = "This is never said to its end.";
-    state.always(words, Manner::Stall(2));
+    state.always(words, TtsBehaviour::Stall(2));
     client.post(&format!("/v1/calls/{call}/say"), json!({ "text": words })).await;
     state.until("saying", |seen| seen.spoken.iter().any(|text| text == words)).await;
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
@@ -149,7 +150,7 @@ async fn a_voice_that_stops_is_covered_by_phrases_from_memory_and_given_up_with_
     let kept = state.seen(|seen| seen.spoken.clone());
     assert!(kept.iter().any(|text| text == technical), "{kept:?}");
     let words = "This is never said to its end.";
-    state.always(words, Manner::Stall(2));
+    state.always(words, TtsBehaviour::Stall(2));
     let (say, path) = (format!("/v1/calls/{call}/say"), format!("/v1/calls/{call}/transcript"));
     client.post(&say, json!({ "text": words })).await;
     // One failure is tolerated.
@@ -202,7 +203,7 @@ async fn a_key_that_is_refused_ends_the_call_before_anybody_answers() {
     let voice = connection(&service, Kind::Cartesia, "cartesia", &state).await;
     let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
     for mode in ["speak", "wait", "generate"] {
-        state.refuse([No { status: 401, retry_after: None, body: json!({ "message": "Who are you?" }) }]);
+        state.refuse([Refusal { status: 401, retry_after: None, body: json!({ "message": "Who are you?" }) }]);
         let greeting = json!({ "greeting": { "mode": mode } });
         let (status, changed) = client.patch(&format!("/v1/agents/{}", agent.id), greeting).await;
         assert_eq!(status, StatusCode::OK, "{changed}");

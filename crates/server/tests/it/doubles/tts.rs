@@ -10,6 +10,7 @@ use reqwest::StatusCode;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::wild_tts::WildTts;
 use super::without_delay;
 use crate::harness::TIMEOUT;
 
@@ -22,14 +23,14 @@ const PIECE: usize = 5;
 /// Pieces that still arrive after an utterance was stopped.
 pub(crate) const LATE: usize = 2;
 
-/// How an utterance is spoken; [`Manner::Well`] by default.
+/// How an utterance is spoken; [`TtsBehaviour::Well`] by default.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Manner {
+pub(crate) enum TtsBehaviour {
     /// Spoken to the end.
     Well,
     /// Stalls after this many pieces, until it is stopped.
     Stall(usize),
-    /// Like [`Manner::Stall`], but a stop is not confirmed.
+    /// Like [`TtsBehaviour::Stall`], but a stop is not confirmed.
     Deaf,
     /// The connection breaks after this many pieces.
     Die(usize),
@@ -45,7 +46,7 @@ pub(crate) enum Manner {
 
 /// The response to a refused request.
 #[derive(Clone, Debug)]
-pub(crate) struct No {
+pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<&'static str>,
     pub(crate) body: Value,
@@ -77,12 +78,14 @@ pub(crate) struct Seen {
 struct Inner {
     seen: Mutex<Seen>,
     /// For any utterance, or for one with these words.
-    manners: Mutex<VecDeque<(Option<&'static str>, Manner)>>,
+    behaviours: Mutex<VecDeque<(Option<&'static str>, TtsBehaviour)>>,
     /// For texts that arrive in any order.
-    particular: Mutex<HashMap<String, Manner>>,
-    noes: Mutex<VecDeque<No>>,
+    particular: Mutex<HashMap<String, TtsBehaviour>>,
+    refusals: Mutex<VecDeque<Refusal>>,
     /// Requests that will not be answered.
     to_ignore: Mutex<usize>,
+    /// Set if the server follows its documentation loosely.
+    wild: Mutex<Option<WildTts>>,
     changed: Notify,
 }
 
@@ -92,23 +95,23 @@ pub(crate) struct TtsState(Arc<Inner>);
 
 impl TtsState {
     /// Sets how the next utterances are spoken.
-    pub(crate) fn next(&self, manners: impl IntoIterator<Item = Manner>) {
-        lock(&self.0.manners).extend(manners.into_iter().map(|manner| (None, manner)));
+    pub(crate) fn next(&self, behaviours: impl IntoIterator<Item = TtsBehaviour>) {
+        lock(&self.0.behaviours).extend(behaviours.into_iter().map(|behaviour| (None, behaviour)));
     }
 
     /// Sets how the next utterance with these words is spoken.
-    pub(crate) fn next_of(&self, words: &'static str, manner: Manner) {
-        lock(&self.0.manners).push_back((Some(words), manner));
+    pub(crate) fn next_of(&self, words: &'static str, behaviour: TtsBehaviour) {
+        lock(&self.0.behaviours).push_back((Some(words), behaviour));
     }
 
     /// Refuses the next requests.
-    pub(crate) fn refuse(&self, noes: impl IntoIterator<Item = No>) {
-        lock(&self.0.noes).extend(noes);
+    pub(crate) fn refuse(&self, refusals: impl IntoIterator<Item = Refusal>) {
+        lock(&self.0.refusals).extend(refusals);
     }
 
     /// Sets how this text is spoken whenever it arrives.
-    pub(crate) fn always(&self, text: &str, manner: Manner) {
-        lock(&self.0.particular).insert(text.to_owned(), manner);
+    pub(crate) fn always(&self, text: &str, behaviour: TtsBehaviour) {
+        lock(&self.0.particular).insert(text.to_owned(), behaviour);
     }
 
     /// Leaves the next request unanswered.
@@ -130,18 +133,50 @@ impl TtsState {
         }
     }
 
-    fn manner(&self, text: &str) -> Manner {
-        if let Some(manner) = lock(&self.0.particular).get(text) {
-            return manner.clone();
+    /// Follows the documentation loosely from now on.
+    pub(crate) fn go_wild(&self, seed: u64) {
+        *lock(&self.0.wild) = Some(WildTts::new(seed));
+    }
+
+    pub(crate) fn is_wild(&self) -> bool {
+        lock(&self.0.wild).is_some()
+    }
+
+    /// Returns what a loose server did.
+    pub(crate) fn wild_log(&self) -> Vec<String> {
+        lock(&self.0.wild).as_ref().map_or_else(Vec::new, WildTts::log)
+    }
+
+    /// Returns whether a loose server deviates now, one time in `times`.
+    pub(crate) fn varies(&self, times: u64) -> bool {
+        lock(&self.0.wild).as_mut().is_some_and(|wild| wild.varies(times))
+    }
+
+    /// Returns one of the messages that a loose server sends at times although they mean nothing.
+    pub(crate) fn odd<T: Clone>(&self, messages: &[T]) -> Option<T> {
+        lock(&self.0.wild).as_mut()?.odd(messages)
+    }
+
+    /// Waits as long as a loose server does between two pieces.
+    pub(crate) async fn pause(&self) {
+        let pause = lock(&self.0.wild).as_mut().map(WildTts::pause).unwrap_or_default();
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
         }
-        let mut manners = lock(&self.0.manners);
-        let at = manners.iter().position(|(words, _)| words.is_none_or(|words| text.contains(words)));
-        at.and_then(|at| manners.remove(at)).map_or(Manner::Well, |(_, manner)| manner)
+    }
+
+    fn behaviour(&self, text: &str) -> TtsBehaviour {
+        if let Some(behaviour) = lock(&self.0.particular).get(text) {
+            return behaviour.clone();
+        }
+        let mut behaviours = lock(&self.0.behaviours);
+        let at = behaviours.iter().position(|(words, _)| words.is_none_or(|words| text.contains(words)));
+        at.and_then(|at| behaviours.remove(at)).map_or(TtsBehaviour::Well, |(_, behaviour)| behaviour)
     }
 
     /// Returns the refusal for this request, if there is one.
-    pub(crate) fn no(&self) -> Option<Response> {
-        let No { status, retry_after, body } = lock(&self.0.noes).pop_front()?;
+    pub(crate) fn refusal(&self) -> Option<Response> {
+        let Refusal { status, retry_after, body } = lock(&self.0.refusals).pop_front()?;
         self.note(|seen| seen.refused += 1);
         let status = StatusCode::from_u16(status).expect("a status");
         let mut response = (status, axum::Json(body)).into_response();
@@ -248,16 +283,22 @@ impl Utterance {
             state.complain(format!("there is nothing to speak in {text:?}"));
         }
         let characters: Vec<char> = text.chars().collect();
+        if let Some(wild) = lock(&state.0.wild).as_mut() {
+            let mut pieces = wild.cut(&characters);
+            let (count, end) = wild.end(text, pieces.len());
+            pieces.truncate(count);
+            return Self { pieces, late: Vec::new(), end };
+        }
         let mut pieces: Vec<Vec<char>> = characters.chunks(PIECE).map(<[char]>::to_vec).collect();
-        let (count, end) = match state.manner(text) {
-            Manner::Well => (pieces.len(), UtteranceEnd::End),
-            Manner::Stall(count) => (count, UtteranceEnd::Stay { deaf: false }),
-            Manner::Deaf => (1, UtteranceEnd::Stay { deaf: true }),
-            Manner::Die(count) => (count, UtteranceEnd::Die),
-            Manner::Freeze => (0, UtteranceEnd::Freeze),
-            Manner::Nonsense => (0, UtteranceEnd::Nonsense),
-            Manner::Say(message) => (0, UtteranceEnd::Say(message)),
-            Manner::Close(code, reason) => (0, UtteranceEnd::Close(code, reason)),
+        let (count, end) = match state.behaviour(text) {
+            TtsBehaviour::Well => (pieces.len(), UtteranceEnd::End),
+            TtsBehaviour::Stall(count) => (count, UtteranceEnd::Stay { deaf: false }),
+            TtsBehaviour::Deaf => (1, UtteranceEnd::Stay { deaf: true }),
+            TtsBehaviour::Die(count) => (count, UtteranceEnd::Die),
+            TtsBehaviour::Freeze => (0, UtteranceEnd::Freeze),
+            TtsBehaviour::Nonsense => (0, UtteranceEnd::Nonsense),
+            TtsBehaviour::Say(message) => (0, UtteranceEnd::Say(message)),
+            TtsBehaviour::Close(code, reason) => (0, UtteranceEnd::Close(code, reason)),
         };
         let late = pieces.split_off(count.min(pieces.len())).into_iter().take(LATE).collect();
         Self { pieces, late, end }

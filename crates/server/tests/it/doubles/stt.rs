@@ -25,9 +25,11 @@ use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, 
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use url::form_urlencoded;
 
+use super::wild_stt::WildStt;
+
 /// Script of one connection.
 #[derive(Clone, Debug)]
-pub(crate) enum Behaviour {
+pub(crate) enum SttBehaviour {
     /// It is served.
     Well,
     /// The handshake is refused: status, headers, body.
@@ -40,7 +42,7 @@ pub(crate) enum Behaviour {
     Dies(usize),
     /// The same, as soon as speech was received.
     DiesInSpeech,
-    /// Like [`Behaviour::Dies`], but the connection stays open and is not read.
+    /// Like [`SttBehaviour::Dies`], but the connection stays open and is not read.
     Freezes(usize),
     /// It is served until this many messages arrived, then the server closes it.
     Closes(usize, u16, &'static str),
@@ -56,6 +58,8 @@ pub(crate) enum Behaviour {
     Late(Duration),
     /// Only matching messages are delayed.
     LateWhere(Duration, fn(&str) -> bool),
+    /// It follows its documentation loosely, determined by this seed, and every other connection breaks.
+    Wild(u64),
 }
 
 /// The server side of one provider's connection.
@@ -64,24 +68,28 @@ pub(crate) trait Peer: Send {
     ///
     /// # Errors
     /// The status and body with which the real server refuses it.
-    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)>;
+    fn opens(&mut self, asked: &SttHandshake) -> Result<(), (u16, String)>;
     /// Returns the first messages.
     fn greeting(&mut self) -> Vec<Message>;
     /// Returns the responses to a message.
     ///
     /// # Errors
     /// Problems that the real server would refuse.
-    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String>;
+    fn answer(&mut self, message: FromClient, stt: &mut TestStt) -> Result<Vec<Message>, String>;
+    /// Returns messages that say nothing about the caller's words, and that a loose server sends at any time.
+    fn oddities(&self) -> Vec<Value> {
+        Vec::new()
+    }
 }
 
 /// A handshake.
-pub(crate) struct Asked {
+pub(crate) struct SttHandshake {
     pub(crate) path: String,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: HashMap<String, String>,
 }
 
-impl Asked {
+impl SttHandshake {
     /// Returns the only value of this name; empty without one.
     pub(crate) fn one(&self, name: &str) -> &str {
         let mut values = self.query.iter().filter(|(other, _)| other == name);
@@ -102,13 +110,13 @@ impl Asked {
 }
 
 /// A message from the service.
-pub(crate) enum Said {
+pub(crate) enum FromClient {
     Text(String),
     Binary(Vec<u8>),
 }
 
 /// An STT server.
-pub(crate) struct Listening {
+pub(crate) struct SttServer {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -116,9 +124,9 @@ pub(crate) struct Listening {
 struct Shared {
     make: Box<dyn Fn() -> Box<dyn Peer> + Send + Sync>,
     /// The behaviour of future connections; the last one is for all further ones.
-    behaviours: Mutex<VecDeque<Behaviour>>,
+    behaviours: Mutex<VecDeque<SttBehaviour>>,
     /// The behaviour of the open connection, from its next message on.
-    now: Mutex<Option<Behaviour>>,
+    now: Mutex<Option<SttBehaviour>>,
     complaints: Mutex<Vec<String>>,
     /// The query parameters of each handshake.
     queries: Mutex<Vec<Vec<(String, String)>>>,
@@ -129,9 +137,9 @@ struct Shared {
     messages: watch::Sender<usize>,
 }
 
-impl Listening {
+impl SttServer {
     pub(crate) async fn start<P: Peer + 'static>(
-        behaviours: impl IntoIterator<Item = Behaviour>,
+        behaviours: impl IntoIterator<Item = SttBehaviour>,
         make: impl Fn() -> P + Send + Sync + 'static,
     ) -> Self {
         let shared = Arc::new(Shared {
@@ -171,7 +179,7 @@ impl Listening {
     }
 
     /// Sets the behaviour of the open connection from now on; its messages are counted from the next one.
-    pub(crate) fn now(&self, behaviour: Behaviour) {
+    pub(crate) fn now(&self, behaviour: SttBehaviour) {
         *locked(&self.shared.now) = Some(behaviour);
     }
 
@@ -207,8 +215,8 @@ async fn serve(shared: &Shared, stream: TcpStream) {
         let mut behaviours = locked(&shared.behaviours);
         if behaviours.len() > 1 { behaviours.pop_front() } else { behaviours.front().cloned() }
     };
-    let behaviour = behaviour.unwrap_or(Behaviour::Well);
-    if matches!(behaviour, Behaviour::Silent) {
+    let behaviour = behaviour.unwrap_or(SttBehaviour::Well);
+    if matches!(behaviour, SttBehaviour::Silent) {
         // Held until the client gives up.
         let _ = stream.peek(&mut [0; 1]).await;
         return std::future::pending().await;
@@ -218,13 +226,17 @@ async fn serve(shared: &Shared, stream: TcpStream) {
         opening(shared, &behaviour, &mut *peer, request, response)
     });
     let Ok(socket) = opened.await else { return };
-    Serving { shared, behaviour, socket, late: VecDeque::new(), stt: TestStt::new().await }.run(peer).await;
+    let wild = match behaviour {
+        SttBehaviour::Wild(seed) => Some(WildStt::new(seed, *shared.connections.borrow(), peer.oddities())),
+        _ => None,
+    };
+    Serving { shared, behaviour, socket, late: VecDeque::new(), wild, stt: TestStt::new().await }.run(peer).await;
 }
 
 #[expect(clippy::result_large_err, reason = "the websocket server's own type")]
 fn opening(
     shared: &Shared,
-    behaviour: &Behaviour,
+    behaviour: &SttBehaviour,
     peer: &mut dyn Peer,
     request: &Request,
     response: Response,
@@ -234,7 +246,7 @@ fn opening(
         *response.status_mut() = status.try_into().expect("a status");
         response
     };
-    if let Behaviour::Refuses(status, headers, body) = behaviour {
+    if let SttBehaviour::Refuses(status, headers, body) = behaviour {
         let mut response = refusal(*status, (*body).to_owned());
         for (name, value) in headers {
             response.headers_mut().insert(*name, value.parse().expect("a header"));
@@ -246,7 +258,7 @@ fn opening(
         locked(&shared.complaints).push(format!("a space is written + in {query}"));
     }
     let headers = request.headers().iter();
-    let asked = Asked {
+    let asked = SttHandshake {
         path: request.uri().path().to_owned(),
         query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
         headers: headers
@@ -264,21 +276,22 @@ fn opening(
 
 struct Serving<'a> {
     shared: &'a Shared,
-    behaviour: Behaviour,
+    behaviour: SttBehaviour,
     socket: WebSocketStream<TcpStream>,
     /// Delayed messages, and when they are due.
     late: VecDeque<(Instant, Message)>,
+    wild: Option<WildStt>,
     stt: TestStt,
 }
 
 impl Serving<'_> {
     async fn run(mut self, mut peer: Box<dyn Peer>) {
-        if matches!(self.behaviour, Behaviour::Mute) {
+        if matches!(self.behaviour, SttBehaviour::Mute) {
             return std::future::pending().await;
         }
         let greeting = match self.behaviour {
-            Behaviour::Greets(words) => vec![Message::text(words)],
-            Behaviour::Ends(0, words, code) => return self.end(words, code).await,
+            SttBehaviour::Greets(words) => vec![Message::text(words)],
+            SttBehaviour::Ends(0, words, code) => return self.end(words, code).await,
             _ => peer.greeting(),
         };
         for message in greeting {
@@ -287,14 +300,14 @@ impl Serving<'_> {
         let mut count = 0;
         while let Some(message) = self.next().await {
             let Ok(message) = message else {
-                if matches!(self.behaviour, Behaviour::Well) {
+                if matches!(self.behaviour, SttBehaviour::Well) {
                     locked(&self.shared.complaints).push("the connection was dropped without a goodbye".to_owned());
                 }
                 return;
             };
             let said = match message {
-                Message::Text(text) => Said::Text(text.to_string()),
-                Message::Binary(bytes) => Said::Binary(bytes.to_vec()),
+                Message::Text(text) => FromClient::Text(text.to_string()),
+                Message::Binary(bytes) => FromClient::Binary(bytes.to_vec()),
                 _ => continue,
             };
             if let Some(behaviour) = locked(&self.shared.now).take() {
@@ -305,11 +318,11 @@ impl Serving<'_> {
             self.shared.messages.send_modify(|count| *count += 1);
             match peer.answer(said, &mut self.stt) {
                 Ok(answers) => match self.behaviour {
-                    Behaviour::Deaf(after) if count > after => {}
-                    Behaviour::Late(by) => {
+                    SttBehaviour::Deaf(after) if count > after => {}
+                    SttBehaviour::Late(by) => {
                         self.late.extend(answers.into_iter().map(|answer| (Instant::now() + by, answer)));
                     }
-                    Behaviour::LateWhere(by, is_late) => {
+                    SttBehaviour::LateWhere(by, is_late) => {
                         for answer in answers {
                             if answer.to_text().is_ok_and(is_late) {
                                 self.late.push_back((Instant::now() + by, answer));
@@ -319,6 +332,7 @@ impl Serving<'_> {
                         }
                     }
                     _ => {
+                        let Some(answers) = self.loosely(answers).await else { return };
                         for answer in answers {
                             let _ = self.socket.send(answer).await;
                         }
@@ -350,6 +364,22 @@ impl Serving<'_> {
         }
     }
 
+    /// Returns what a loose server sends in place of these answers; `None` once it has broken off.
+    async fn loosely(&mut self, answers: Vec<Message>) -> Option<Vec<Message>> {
+        let Some(wild) = &mut self.wild else { return Some(answers) };
+        let (answers, then) = wild.answers(answers);
+        // What is simulated: a slow server.
+        tokio::time::sleep(wild.pause()).await;
+        let Some(end) = then else { return Some(answers) };
+        for answer in answers {
+            let _ = self.socket.send(answer).await;
+        }
+        if let Some(code) = end {
+            self.close(code, "Restarting.").await;
+        }
+        None
+    }
+
     async fn end(&mut self, words: &'static str, code: u16) {
         let _ = self.socket.send(Message::text(words)).await;
         self.close(code, "").await;
@@ -363,20 +393,20 @@ impl Serving<'_> {
     /// Applies the test's behaviour at this message. Returns whether that ended the connection.
     async fn misbehaved(&mut self, count: usize) -> bool {
         match &self.behaviour {
-            Behaviour::Dies(after) if count == *after => true,
-            Behaviour::DiesInSpeech => self.stt.heard_speech,
-            Behaviour::Freezes(after) if count == *after => std::future::pending().await,
-            Behaviour::Closes(after, code, reason) if count == *after => {
+            SttBehaviour::Dies(after) if count == *after => true,
+            SttBehaviour::DiesInSpeech => self.stt.heard_speech,
+            SttBehaviour::Freezes(after) if count == *after => std::future::pending().await,
+            SttBehaviour::Closes(after, code, reason) if count == *after => {
                 let (code, reason) = (*code, *reason);
                 self.close(code, reason).await;
                 true
             }
-            Behaviour::Ends(after, words, code) if count == *after => {
+            SttBehaviour::Ends(after, words, code) if count == *after => {
                 let (words, code) = (*words, *code);
                 self.end(words, code).await;
                 true
             }
-            Behaviour::Says(after, words) if count == *after => {
+            SttBehaviour::Says(after, words) if count == *after => {
                 let _ = self.socket.send(Message::text(words.clone())).await;
                 false
             }

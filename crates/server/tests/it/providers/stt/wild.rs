@@ -1,0 +1,64 @@
+//! Holds conversations in virtual time with STT servers that follow their documentation loosely and break off: every sentence of the
+//! caller is understood once and answered.
+//!
+//! `WILD_SEEDS=500` tries more seeds, `WILD_SEED=7` one of them.
+
+use super::caller::text;
+use super::conversation::{Kind, agent};
+use crate::doubles::stt::SttBehaviour;
+use crate::providers::rehearsal::{FakeProviders, VirtualCall, always};
+
+/// Number of seeds of each provider.
+const SEEDS: u64 = 16;
+/// Lines that the double's STT recognises as a whole: without a pause within.
+const LINES: [&str; 6] = ["day", "people", "time", "no", "interrupt", "yes"];
+
+/// Returns what is wrong with the conversation of a seed.
+async fn fault_of(kind: Kind, seed: u64) -> Option<String> {
+    let server = kind.serve_as(vec![SttBehaviour::Wild(seed)]).await;
+    let cast = FakeProviders { stt: kind.stt(&server), ..FakeProviders::scripted(always("I have noted that.")) };
+    let mut talk = VirtualCall::begin(&agent(), cast).await;
+    talk.until_silent_for(500, 0).await;
+    let mut wrong = Vec::new();
+    for line in LINES {
+        wrong.extend(talk.says_and_is_answered(line).await);
+    }
+    let heard: Vec<_> = talk.said().into_iter().filter(|(by_agent, _)| !by_agent).map(|(_, text)| text).collect();
+    if heard != LINES.map(text) {
+        wrong.push(format!("the caller is understood as {heard:?}"));
+    }
+    if let Some(end) = &talk.end {
+        wrong.push(format!("it ends with {end:?}"));
+    }
+    wrong.extend(server.complaints());
+    (!wrong.is_empty()).then(|| format!("seed {seed}: {}", wrong.join("; ")))
+}
+
+async fn try_seeds(kind: Kind) {
+    let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
+    let (one, seeds) = (number("WILD_SEED"), number("WILD_SEEDS").unwrap_or(SEEDS));
+    let mut wrong = Vec::new();
+    for seed in one.map_or(0..seeds, |seed| seed..seed + 1) {
+        wrong.extend(fault_of(kind, seed).await);
+    }
+    assert!(wrong.is_empty(), "{} seeds fail:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+macro_rules! every_stream {
+    ($($name:ident $kind:ident)*) => { $(
+        #[tokio::test(start_paused = true)]
+        async fn $name() {
+            try_seeds(Kind::$kind).await;
+        }
+    )* };
+}
+
+every_stream! {
+    deepgram_nova_understands_each_sentence_once Nova
+    deepgram_flux_understands_each_sentence_once Flux
+    assemblyai_understands_each_sentence_once AssemblyAi
+    openai_understands_each_sentence_once Realtime
+    elevenlabs_understands_each_sentence_once ElevenLabs
+    cartesia_understands_each_sentence_once Cartesia
+    cartesia_turns_understand_each_sentence_once CartesiaTurns
+}
