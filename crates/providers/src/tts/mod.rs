@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_waits_long_in_the_middle_of_an_utterance() {
+    async fn a_retry_in_the_middle_of_an_utterance_is_short_or_not_made() {
         let (audio, _given) = mpsc::channel(8);
         let mut output = TtsOutput::new(AudioFormat::Narrowband, audio);
         let busy = || AttemptError {

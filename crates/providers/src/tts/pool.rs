@@ -152,7 +152,7 @@ impl SocketGroup {
 }
 
 /// What one attempt has produced of an utterance.
-struct Utterance {
+struct AttemptState {
     encoding: TtsEncoding,
     /// The first byte of a sample that was split.
     half: Option<u8>,
@@ -163,7 +163,7 @@ struct Utterance {
     is_spoken: bool,
 }
 
-impl Utterance {
+impl AttemptState {
     fn new(request: &TtsRequest) -> Self {
         let (encoding, timed) = (TtsEncoding::of(request), TimedText::new(&request.text));
         Self { encoding, half: None, words: WordAssembler::default(), timing_bytes: 0, timed, is_spoken: false }
@@ -212,13 +212,13 @@ impl<W: TtsProtocol> TtsPool<W> {
         let context = format!("{:016x}", rand::random::<u64>());
         let messages = self.protocol.begin(&context, request);
         let mut speaking = slot.begin(context, messages);
-        let mut utterance = Utterance::new(request);
+        let mut state = AttemptState::new(request);
         let mut wait = timeouts.first_audio;
         let mut deadline = Instant::now() + wait;
         loop {
             let Ok(said) = timeout_at(deadline, speaking.next()).await else {
                 speaking.retire();
-                if utterance.is_spoken {
+                if state.is_spoken {
                     tracing::warn!(provider, "a TTS did not say that its utterance is over");
                     break;
                 }
@@ -226,12 +226,12 @@ impl<W: TtsProtocol> TtsPool<W> {
             };
             match said {
                 Some(ContextEvent::Audio(chunk)) => {
-                    let (audible, was_spoken) = (!chunk.audio.is_empty(), utterance.is_spoken);
-                    if !utterance.give(provider, chunk, output).await? {
+                    let (audible, was_spoken) = (!chunk.audio.is_empty(), state.is_spoken);
+                    if !state.give(provider, chunk, output).await? {
                         return Ok(());
                     }
-                    if audible || utterance.is_spoken != was_spoken {
-                        wait = if utterance.is_spoken { timeouts.gap.min(UNMARKED_END) } else { timeouts.gap };
+                    if audible || state.is_spoken != was_spoken {
+                        wait = if state.is_spoken { timeouts.gap.min(UNMARKED_END) } else { timeouts.gap };
                         deadline = Instant::now() + wait;
                     }
                 }
@@ -239,12 +239,12 @@ impl<W: TtsProtocol> TtsPool<W> {
                     return Err(AttemptError::unusable(provider, "it returned no audio"));
                 }
                 Some(ContextEvent::Done) => break,
-                Some(ContextEvent::Failed(_)) | None if utterance.is_spoken => break,
+                Some(ContextEvent::Failed(_)) | None if state.is_spoken => break,
                 Some(ContextEvent::Failed(failure)) => return Err(failure),
                 None => return Err(AttemptError::failed(provider, "it closed the connection".to_owned())),
             }
         }
-        let _ = output.give(Vec::new(), utterance.words.finish().into_iter().collect()).await;
+        let _ = output.give(Vec::new(), state.words.finish().into_iter().collect()).await;
         Ok(())
     }
 

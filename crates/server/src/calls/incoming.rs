@@ -242,7 +242,7 @@ async fn move_here(context: &Context, call: CallId, carrier_call_id: &str) -> Re
 }
 
 /// Commits this node's lease of a call. If the database breaks off, asks it whether it has committed: the carrier or the browser waits
-/// for this node, and nobody else may run the call before the lease ends.
+/// for this node, and no other node may run the call before the lease ends.
 ///
 /// # Errors
 /// If it has not committed, or does not answer.

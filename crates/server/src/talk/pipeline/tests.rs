@@ -327,14 +327,16 @@ impl Tts for Sings {
     }
 }
 
+fn tts_settings() -> TtsSettings {
+    let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
+    TtsSettings { voice: None, model: None, speed: 1.0, language, format: AudioFormat::Narrowband, health }
+}
+
 /// TTS voices that charge 1, 2, 3… dollars per character.
 fn choir(voices: Vec<Sings>) -> Pipeline {
     let mut choir = pipeline(Vec::new(), false);
     for (price, voice) in (1..).zip(voices) {
-        let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
-        let settings =
-            TtsSettings { voice: None, model: None, speed: 1.0, language, format: AudioFormat::Narrowband, health };
-        choir.tts.push((Arc::new(voice), settings));
+        choir.tts.push((Arc::new(voice), tts_settings()));
         let rates = Rates { tts_characters_million: Some(1e6 * f64::from(price)), ..Rates::default() };
         choir.rates.tts.push(Some(rates));
     }
@@ -431,15 +433,7 @@ impl Tts for Requested {
 async fn a_phrase_that_was_joined_from_two_requests_is_charged_and_not_cached() {
     for (requests, is_cached) in [(1, true), (2, false)] {
         let mut pipeline = pipeline(Vec::new(), false);
-        let settings = TtsSettings {
-            voice: None,
-            model: None,
-            speed: 1.0,
-            language: "en-US".to_owned(),
-            format: AudioFormat::Narrowband,
-            health: ProviderHealth::default(),
-        };
-        pipeline.tts.push((Arc::new(Requested(requests)), settings));
+        pipeline.tts.push((Arc::new(Requested(requests)), tts_settings()));
         let meter = UsageMeter::default();
         pipeline.cache_phrases(vec!["Goodbye.".to_owned()], meter.clone(), Arc::new(Semaphore::new(1))).await;
         assert_eq!(pipeline.cached("Goodbye.").is_some(), is_cached);

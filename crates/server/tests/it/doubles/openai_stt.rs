@@ -71,8 +71,8 @@ impl Peer for Realtime {
         vec![
             json!({ "type": "rate_limits.updated", "rate_limits": [] }),
             json!({ "type": "conversation.item.created", "item": null }),
-            json!({ "type": "input_audio_buffer.speech_started", "item_id": "item_of_nobody" }),
-            json!({ "type": "conversation.item.input_audio_transcription.delta", "item_id": "item_of_nobody", "delta": "" }),
+            json!({ "type": "input_audio_buffer.speech_started", "item_id": "item_unknown" }),
+            json!({ "type": "conversation.item.input_audio_transcription.delta", "item_id": "item_unknown", "delta": "" }),
         ]
     }
 

@@ -368,7 +368,7 @@ impl Serving<'_> {
     async fn loosely(&mut self, answers: Vec<Message>) -> Option<Vec<Message>> {
         let Some(wild) = &mut self.wild else { return Some(answers) };
         let (answers, then) = wild.answers(answers);
-        // What is simulated: a slow server.
+        // What is simulated, in virtual time: a slow server.
         tokio::time::sleep(wild.pause()).await;
         let Some(end) = then else { return Some(answers) };
         for answer in answers {

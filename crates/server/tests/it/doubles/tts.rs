@@ -157,7 +157,7 @@ impl TtsState {
         lock(&self.0.wild).as_mut()?.odd(messages)
     }
 
-    /// Waits as long as a loose server does between two pieces.
+    /// Waits as long as a loose server does between two pieces, in virtual time.
     pub(crate) async fn pause(&self) {
         let pause = lock(&self.0.wild).as_mut().map(WildTts::pause).unwrap_or_default();
         if !pause.is_zero() {

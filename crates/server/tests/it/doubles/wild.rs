@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use crate::crash::rng::Rng;
 
-/// A pause in the middle of a body.
+/// A pause in the middle of a body, in virtual time.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// How a body ends.

@@ -8,3 +8,4 @@ mod rehearsal;
 mod stt;
 mod tts;
 mod turns;
+mod wild_seeds;

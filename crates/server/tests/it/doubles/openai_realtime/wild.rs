@@ -105,7 +105,7 @@ impl WildRealtime {
             json!({ "type": "rate_limits.updated", "rate_limits": [] }),
             json!({ "type": "response.output_item.added", "response_id": response, "item": null }),
             json!({ "type": "response.content_part.added", "response_id": response, "part": { "type": "audio" } }),
-            json!({ "type": "response.output_audio.delta", "response_id": "resp_of_nobody", "item_id": "x", "delta": "" }),
+            json!({ "type": "response.output_audio.delta", "response_id": "resp_unknown", "item_id": "x", "delta": "" }),
             json!({ "type": "conversation.item.done", "item": { "type": "message", "status": null } }),
             json!({ "type": "conversation.item.retrieved", "item": null }),
             json!({ "type": "input_audio_buffer.timeout_triggered", "audio_start_ms": "0" }),

@@ -1,8 +1,5 @@
 //! Holds conversations in virtual time with models' servers that follow their protocols loosely.
-//!
-//! `WILD_SEEDS=500` tries more seeds, `WILD_SEED=7` one of them.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,6 +17,7 @@ use crate::doubles::openai_llm::OpenAi;
 use crate::doubles::wild_llm::{BEFORE_BOOKING, GOODBYE, SECRET, WildModel};
 use crate::doubles::wild_stream::WildStream;
 use crate::providers::rehearsal::{FakeProviders, VirtualCall};
+use crate::providers::wild_seeds::try_seeds;
 
 /// The caller's lines, until the agent ends the call.
 const LINES: [&str; 4] = ["day", "time", "people", "yes"];
@@ -113,44 +111,32 @@ async fn fault_of(dialect: Dialect, seed: u64) -> Option<String> {
     wrong.map(|wrong| format!("seed {seed}: {wrong}\n  said {:?}\n  the model: {:?}", talk.said(), log()))
 }
 
-/// Tries the seeds of one part of `parts`.
-async fn try_seeds(dialect: Dialect, part: u64, parts: u64) {
-    let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
-    let (one, seeds) = (number("WILD_SEED"), number("WILD_SEEDS").unwrap_or(dialect.seeds()));
-    let seeds: Range<u64> = one.map_or(0..seeds, |seed| seed..seed + 1);
-    let mut wrong = Vec::new();
-    for seed in seeds.filter(|seed| seed % parts == part) {
-        wrong.extend(fault_of(dialect, seed).await);
-    }
-    assert!(wrong.is_empty(), "{} seeds fail:\n{}", wrong.len(), wrong.join("\n"));
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_books_once_first_quarter() {
-    try_seeds(Dialect::OpenAi, 0, 4).await;
+    try_seeds(Dialect::OpenAi.seeds(), 0, 4, async |seed| fault_of(Dialect::OpenAi, seed).await).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_books_once_second_quarter() {
-    try_seeds(Dialect::OpenAi, 1, 4).await;
+    try_seeds(Dialect::OpenAi.seeds(), 1, 4, async |seed| fault_of(Dialect::OpenAi, seed).await).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_books_once_third_quarter() {
-    try_seeds(Dialect::OpenAi, 2, 4).await;
+    try_seeds(Dialect::OpenAi.seeds(), 2, 4, async |seed| fault_of(Dialect::OpenAi, seed).await).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_books_once_fourth_quarter() {
-    try_seeds(Dialect::OpenAi, 3, 4).await;
+    try_seeds(Dialect::OpenAi.seeds(), 3, 4, async |seed| fault_of(Dialect::OpenAi, seed).await).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_of_anthropics_api_books_once() {
-    try_seeds(Dialect::Anthropic, 0, 1).await;
+    try_seeds(Dialect::Anthropic.seeds(), 0, 1, async |seed| fault_of(Dialect::Anthropic, seed).await).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loose_server_of_geminis_api_books_once() {
-    try_seeds(Dialect::Gemini, 0, 1).await;
+    try_seeds(Dialect::Gemini.seeds(), 0, 1, async |seed| fault_of(Dialect::Gemini, seed).await).await;
 }

@@ -1,12 +1,11 @@
 //! Holds conversations in virtual time with STT servers that follow their documentation loosely and break off: every sentence of the
 //! caller is understood once and answered.
-//!
-//! `WILD_SEEDS=500` tries more seeds, `WILD_SEED=7` one of them.
 
 use super::caller::text;
 use super::conversation::{Kind, agent};
 use crate::doubles::stt::SttBehaviour;
 use crate::providers::rehearsal::{FakeProviders, VirtualCall, always};
+use crate::providers::wild_seeds::try_seeds;
 
 /// Number of seeds of each provider.
 const SEEDS: u64 = 16;
@@ -34,21 +33,11 @@ async fn fault_of(kind: Kind, seed: u64) -> Option<String> {
     (!wrong.is_empty()).then(|| format!("seed {seed}: {}", wrong.join("; ")))
 }
 
-async fn try_seeds(kind: Kind) {
-    let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
-    let (one, seeds) = (number("WILD_SEED"), number("WILD_SEEDS").unwrap_or(SEEDS));
-    let mut wrong = Vec::new();
-    for seed in one.map_or(0..seeds, |seed| seed..seed + 1) {
-        wrong.extend(fault_of(kind, seed).await);
-    }
-    assert!(wrong.is_empty(), "{} seeds fail:\n{}", wrong.len(), wrong.join("\n"));
-}
-
 macro_rules! every_stream {
     ($($name:ident $kind:ident)*) => { $(
         #[tokio::test(start_paused = true)]
         async fn $name() {
-            try_seeds(Kind::$kind).await;
+            try_seeds(SEEDS, 0, 1, async |seed| fault_of(Kind::$kind, seed).await).await;
         }
     )* };
 }
