@@ -35,7 +35,7 @@ filters() {
         crates/providers/src/llm/*) echo 'providers::llm' ;;
         crates/providers/src/realtime/*) echo 'providers::realtime' ;;
         crates/providers/*) echo 'providers' ;;
-        crates/media/* | crates/speech/*) echo 'calls|wideband|providers::own_machines' ;;
+        crates/fft/* | crates/media/* | crates/speech/*) echo 'calls|wideband|providers::own_machines' ;;
         crates/net/* | crates/core/src/webhook/*) echo 'delivery|security|tools' ;;
         crates/vault/*) echo 'security|tool_secrets' ;;
         crates/core/src/privacy/* | crates/core/src/privacy.rs) echo 'privacy' ;;

@@ -3,8 +3,7 @@
 //! The audio keeps its timing: the filter's delay of 10 ms is removed at the beginning, and [`Resampler::flush`] returns the last 10 ms. In a live
 //! stream the newest 10 to 30 ms are therefore still buffered.
 
-use rubato::audioadapter_buffers::direct::SequentialSlice;
-use rubato::{Fft, FixedSync, Resampler as _, WindowFunction};
+use switchhook_fft::audioadapter_buffers::direct::SequentialSlice;
 
 /// Resamples one stream in one direction. Create one per direction and call, not per frame: it keeps state.
 pub struct Resampler {
@@ -18,7 +17,7 @@ pub struct Resampler {
 }
 
 struct FirFilter {
-    fft: Fft<f32>,
+    fft: Box<dyn switchhook_fft::Resampler<f32> + Send + Sync>,
     chunk_in: usize,
     chunk_out: Vec<f32>,
     /// Delayed samples to drop at the beginning.
@@ -126,8 +125,7 @@ impl FirFilter {
         let unsupported = || UnsupportedRates { from_hz, to_hz };
         let rate = |hz: u32| usize::try_from(hz).map_err(|_| unsupported());
         let (from, to) = (rate(from_hz)?, rate(to_hz)?);
-        let fft = Fft::new_custom(from, to, from / 50, 1, 1, WindowFunction::BlackmanHarris2, FixedSync::Both)
-            .map_err(|_| unsupported())?;
+        let fft = switchhook_fft::resampler(from, to, from / 50).map_err(|_| unsupported())?;
         let (chunk_in, chunk_out, skip) = (fft.input_frames_next(), fft.output_frames_max(), fft.output_delay());
         Ok(Self { fft, chunk_in, chunk_out: vec![0.0; chunk_out], skip })
     }

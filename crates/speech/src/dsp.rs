@@ -9,8 +9,7 @@
 use std::f32::consts::{PI, TAU};
 use std::sync::Arc;
 
-use rustfft::num_complex::Complex32;
-use rustfft::{Fft, FftPlanner};
+use switchhook_fft::{Complex32, Fft};
 
 /// Samples per second.
 pub(super) const SAMPLE_RATE: usize = 24_000;
@@ -48,10 +47,9 @@ pub(super) struct Synthesiser {
 
 impl Synthesiser {
     pub(super) fn new() -> Self {
-        let mut planner = FftPlanner::new();
         #[expect(clippy::cast_precision_loss, reason = "1200 is small")]
         let hann = (0..WINDOW).map(|i| 0.5 - 0.5 * (TAU * i as f32 / WINDOW as f32).cos()).collect();
-        Self { forward: planner.plan_fft_forward(WINDOW), inverse: planner.plan_fft_inverse(WINDOW), hann }
+        Self { forward: switchhook_fft::forward(WINDOW), inverse: switchhook_fft::inverse(WINDOW), hann }
     }
 
     /// Returns [`HOP`] samples per frame. The same `seed` gives the same samples. `None` if the sizes of the planes do not match.
