@@ -10,6 +10,7 @@ pub use self::nulls::NULL_IS_A_VALUE;
 pub use self::query::Params;
 pub use self::words::in_our_words;
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use axum::body::{Bytes, HttpBody as _};
@@ -36,6 +37,11 @@ pub struct Body<T> {
     pub warnings: Vec<String>,
 }
 
+/// The most unknown fields that a response names.
+const MAX_WARNED: usize = 100;
+/// The most characters of an unknown field's name that a response repeats.
+const MAX_REPEATED: usize = 100;
+
 /// A parsed value and the paths of its unknown fields.
 #[derive(Debug)]
 pub struct Parsed<T> {
@@ -47,8 +53,10 @@ pub struct Parsed<T> {
 
 impl<T> From<Parsed<T>> for Body<T> {
     fn from(Parsed { value, unknown }: Parsed<T>) -> Self {
-        let warning = |path: String| format!("Unknown field {path} was ignored.");
-        Self { value, warnings: unknown.into_iter().map(warning).collect() }
+        let left_out = unknown.len().saturating_sub(MAX_WARNED);
+        let named = unknown.into_iter().take(MAX_WARNED).map(|path| format!("Unknown field {path} was ignored."));
+        let rest = (left_out > 0).then(|| format!("{left_out} more unknown fields were ignored."));
+        Self { value, warnings: named.chain(rest).collect() }
     }
 }
 
@@ -289,8 +297,16 @@ fn ignored(path: &serde_ignored::Path<'_>) -> String {
     match path {
         P::Root => String::new(),
         P::Seq { parent, index } => below(&ignored(parent), &index.to_string()),
-        P::Map { parent, key } => below(&ignored(parent), key),
+        P::Map { parent, key } => below(&ignored(parent), &repeated(key)),
         P::Some { parent } | P::NewtypeStruct { parent } | P::NewtypeVariant { parent } => ignored(parent),
+    }
+}
+
+/// The beginning of a name of any length.
+fn repeated(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MAX_REPEATED) {
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+        None => name.into(),
     }
 }
 
@@ -385,6 +401,17 @@ mod tests {
             assert_eq!(parse::<Sample>(bad).expect_err("not an object that fits").body(None).status, 422);
         }
         assert!(parse::<Sample>(br#"{"inner":{"count":1},"x":"a \\u0000"}"#).is_ok(), "a backslash, and no U+0000");
+    }
+
+    #[test]
+    fn names_of_unknown_fields_are_not_repeated_without_end() {
+        let long = "ä".repeat(100_000);
+        let body: Body<Sample> = parse(format!(r#"{{"inner":{{"count":1}},"{long}":0}}"#).as_bytes()).expect("valid");
+        assert_eq!(body.warnings, [format!("Unknown field {}… was ignored.", "ä".repeat(100))]);
+        let fields: String = (0..1_000).map(|n| format!(r#","x{n}":0"#)).collect();
+        let body: Body<Sample> = parse(format!(r#"{{"inner":{{"count":1}}{fields}}}"#).as_bytes()).expect("valid");
+        assert_eq!(body.warnings.len(), 101);
+        assert_eq!(body.warnings[99..], ["Unknown field x99 was ignored.", "900 more unknown fields were ignored."]);
     }
 
     /// It would take a quarter of an hour if the zeros were counted again behind each of them.

@@ -37,6 +37,8 @@ pub(crate) struct Browser {
     /// Marks, and when everything before them will have been played.
     marks: VecDeque<(Instant, String)>,
     plays_until: Instant,
+    /// When the socket had nothing more to read: what is read next arrived later, however late this machine reads it.
+    read_until: Instant,
     /// When the last loud frame arrived.
     spoke_at: Option<Instant>,
     pub(crate) frames: usize,
@@ -62,6 +64,7 @@ impl Browser {
             seen: 0,
             marks: VecDeque::new(),
             plays_until: Instant::now(),
+            read_until: Instant::now(),
             spoke_at: None,
             frames: 0,
             closed: None,
@@ -152,6 +155,7 @@ impl Browser {
                 () = step_of(&mut self.udp) => self.heard_over_udp(),
             }
         }
+        self.read_until = Instant::now();
         while let Some((_, name)) = self.marks.pop_front_if(|(at, _)| *at <= Instant::now()) {
             self.send(json!({ "type": "mark", "name": name })).await;
         }
@@ -172,7 +176,7 @@ impl Browser {
                 self.frames += 1;
                 let ahead = self.plays_until.saturating_duration_since(Instant::now());
                 assert!(ahead <= Duration::from_millis(400), "the agent is {ahead:?} ahead");
-                self.plays_until = self.plays_until.max(Instant::now()) + FRAME;
+                self.plays_until = self.plays_until.max(self.read_until) + FRAME;
                 let samples: Vec<i16> =
                     bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
                 if rms_dbfs(&samples) > VOICED_DBFS {

@@ -101,7 +101,7 @@ async fn the_conversation_goes_on_over_the_new_line() {
     let played = stage.double.call(CALLEE).played;
     stage.client().post(&format!("/v1/calls/{call}/say"), json!({ "text": "Is there anything else?" })).await;
     stage.client().look_until(&transcript, |said| said.to_string().contains("anything else")).await;
-    assert!(stage.double.call(CALLEE).played > played, "it was heard");
+    stage.double.until(CALLEE, "it was heard", |call| call.played > played).await;
     stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     let ended = stage.client().wait_for_end(&call).await;
     assert_eq!(ended["end_reason"], "api_hangup", "{ended}");

@@ -11,7 +11,7 @@ const NUMBER: &str = "+12025550100";
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_is_lost_is_replaced_and_knows_what_was_said() {
     let calls = [Reply::Dies, Reply::Garbage, Reply::Expires].map(|broken| async move {
-        let turns = vec![(4_500, 500, "A table, please."), (3_000, 500, "For two.")];
+        let turns = vec![(6_000, 500, "A table, please."), (3_000, 500, "For two.")];
         let replies = vec![Reply::Says("When would that be?"), broken, goodbye()];
         let (service, agent, double) = ready(replies, turns, json!({})).await;
         let call = service.client.place(&agent, SILENT).await;
