@@ -63,36 +63,40 @@ step() {
     return "$status"
 }
 
+# Steps that run beside others: process groups and folders, by name.
+declare -A groups folders
+
 # begin NAME COMMAND…: starts a step that runs beside those that follow. `finish NAME` waits for it and shows what it printed.
 begin() {
-    local name=$1
+    local name=$1 folder
     shift
-    beside=$(mktemp -d)
+    folder=$(mktemp -d)
     set -m # A process group of its own, which the trap ends as a whole.
     (
         start=$SECONDS
         status=0
-        "$@" >"$beside/log" 2>&1 </dev/null || status=$?
-        echo $((SECONDS - start)) >"$beside/seconds"
+        "$@" >"$folder/log" 2>&1 </dev/null || status=$?
+        echo $((SECONDS - start)) >"$folder/seconds"
         exit "$status"
     ) &
-    beside_pid=$!
+    groups[$name]=$!
     set +m
-    trap 'kill -- "-$beside_pid" 2>/dev/null' EXIT
+    folders[$name]=$folder
+    trap 'for group in "${groups[@]}"; do kill -- "-$group" 2>/dev/null; done' EXIT
     printf '\n=== %s (begins; ends below)\n' "$name"
 }
 
 finish() {
-    local beside_status=0
-    wait "$beside_pid" || beside_status=$?
-    trap - EXIT
+    local folder=${folders[$1]} status=0
+    wait "${groups[$1]}" || status=$?
+    unset "groups[$1]"
     shown() {
-        cat "$beside/log"
-        return "$beside_status"
+        cat "$folder/log"
+        return "$status"
     }
     step "$1" shown
-    times[-1]=$(cat "$beside/seconds" 2>/dev/null || echo 0)
-    rm -rf "$beside"
+    times[-1]=$(cat "$folder/seconds" 2>/dev/null || echo 0)
+    rm -rf "$folder"
 }
 
 summary() {
@@ -253,21 +257,22 @@ step "Tests, on SQLite" on_sqlite
 step "Tests of the database, on PostgreSQL and SQLite" on_postgres
 # The tests have built it.
 export SWITCHHOOK_BINARY=${SWITCHHOOK_BINARY:-$(realpath -m "${CARGO_TARGET_DIR:-target}")/debug/switchhook}
-# The browser is mostly waiting for calls, so that the rest of the steps fit beside it.
+# Each of these waits for calls, or uses one CPU at a time: the rest of the steps fit beside them.
 begin "The dashboard, in a browser" ci/dashboard.sh
+begin "The API against its own description" ci/schemathesis.sh
 step "Examples in the documentation" cargo test --doc --workspace --locked
 step "Documentation" documentation
 step "Licences, bans and sources of dependencies" cargo deny check licenses bans sources
 step "Advisories about dependencies" advisories
 step "docs/openapi.json is up to date" openapi
-step "The API against its own description" ci/schemathesis.sh
 step "The clients for Python and TypeScript" ci/clients.sh
 # Without openapi-generator, which needs Java.
 step "Generated clients, and linters of docs/openapi.json" ci/generators.sh linters openapi-python-client datamodel-code-generator \
     openapi-typescript hey-api orval
 step "The packages for pip and npm, and a new user's first minutes" ci/packaging.sh
-step "An update with live calls, and the way back" ci/upgrade.py "$SWITCHHOOK_BINARY"
+finish "The API against its own description"
 finish "The dashboard, in a browser"
+step "An update with live calls, and the way back" ci/upgrade.py "$SWITCHHOOK_BINARY"
 step "Signing in at an OpenID provider, in a browser" ci/oidc.sh
 
 summary
