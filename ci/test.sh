@@ -187,9 +187,12 @@ tool() {
         CARGO_PROFILE_RELEASE_DEBUG=false cargo install --locked --version "$2" "$1"
 }
 
-# Without the benchmarks in bench/, which are examples of the service: linking nine more programs takes longer than it tells, and the
-# lints compile them.
 TARGETS=(--lib --bins --tests)
+
+# With the benchmarks in bench/, which are examples of the service.
+compilation() {
+    cargo test --no-run --workspace "${TARGETS[@]}" --locked && cargo build --workspace --examples --locked
+}
 
 # Unit tests of the database. With a PostgreSQL server they run on both engines, so they run once, in that step.
 STORES='package(switchhook) & kind(lib)
@@ -211,12 +214,6 @@ on_sqlite() {
 on_postgres() {
     ci/with-postgres.sh cargo nextest run -p switchhook "${TARGETS[@]}" --profile ci --test-threads "$TEST_THREADS" \
         -E "($STORES) + (binary(it) - ($OWN_POSTGRES) - ($OTHER_SYSTEMS))"
-}
-
-# For contributors, so it includes private items and links to them.
-documentation() {
-    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
-        cargo doc --no-deps --workspace --document-private-items --locked
 }
 
 openapi() {
@@ -252,7 +249,9 @@ step "cargo-deny" tool cargo-deny "$DENY" || stop "cargo-deny could not be insta
 step "Format" cargo fmt --all --check
 step "No circles of imports" ci/circles.py
 step "Plain comments" ci/words.py
-step "Lints" cargo clippy --workspace --all-targets --locked -- -D warnings
+# Everything is compiled once, and linted when it is.
+export RUSTC_WORKSPACE_WRAPPER=$PWD/ci/rustc-and-clippy.sh
+step "Compilation, with lints" compilation
 step "Tests, on SQLite" on_sqlite
 step "Tests of the database, on PostgreSQL and SQLite" on_postgres
 # The tests have built it.
@@ -260,8 +259,7 @@ export SWITCHHOOK_BINARY=${SWITCHHOOK_BINARY:-$(realpath -m "${CARGO_TARGET_DIR:
 # Each of these waits for calls, or uses one CPU at a time: the rest of the steps fit beside them.
 begin "The dashboard, in a browser" ci/dashboard.sh
 begin "The API against its own description" ci/schemathesis.sh
-step "Examples in the documentation" cargo test --doc --workspace --locked
-step "Documentation" documentation
+step "Documentation, and the examples in it" env RUSTDOC="$PWD/ci/rustdoc.sh" cargo test --doc --workspace --locked
 step "Licences, bans and sources of dependencies" cargo deny check licenses bans sources
 step "Advisories about dependencies" advisories
 step "docs/openapi.json is up to date" openapi
