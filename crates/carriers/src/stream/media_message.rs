@@ -4,40 +4,99 @@ use std::borrow::Cow;
 use std::fmt;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use bytes::BytesMut;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use switchhook_media::g711::Law;
 
 use super::StreamEvent;
+use super::codec::Encoding;
+
+/// Reads base64 with or without its padding.
+const UNPADDED: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 /// `media` of a media message, borrowed from its text.
 #[derive(serde::Deserialize)]
 pub struct MediaField<'t> {
-    /// `inbound` or `outbound`, in the carrier's spelling.
-    #[serde(borrow)]
-    pub track: Option<Text<'t>>,
-    #[serde(default)]
-    chunk: WholeNumber,
+    /// See [`MediaField::is_ours`].
+    #[serde(borrow, default)]
+    track: Scalar<'t>,
+    #[serde(borrow, default)]
+    chunk: Scalar<'t>,
     #[serde(borrow)]
     payload: Cow<'t, str>,
 }
 
 impl MediaField<'_> {
-    /// Decodes the caller's audio into `payload`.
+    /// Decodes the caller's audio into `payload`; the agent's own is ignored.
     ///
     /// # Errors
     /// When it is not base64.
     pub fn audio<'p>(&self, payload: &'p mut Vec<u8>) -> Result<StreamEvent<'p>, base64::DecodeError> {
+        if self.is_ours() {
+            return Ok(StreamEvent::Ignored);
+        }
         payload.clear();
-        STANDARD.decode_vec(&*self.payload, payload)?;
-        Ok(StreamEvent::Audio { chunk: self.chunk.0, payload })
+        if UNPADDED.decode_vec(&*self.payload, payload).is_err() {
+            payload.clear();
+            UNPADDED.decode_vec(of_standard_alphabet(&self.payload), payload)?;
+        }
+        Ok(StreamEvent::Audio { chunk: self.chunk.whole_number(), payload })
+    }
+
+    /// Returns whether it is the agent's audio: `outbound` or `outbound_track`. Anything else is the caller's.
+    fn is_ours(&self) -> bool {
+        self.track.text().is_some_and(|track| track.starts_with("outbound"))
     }
 }
 
-/// Text, borrowed unless it has escapes. An `Option<Cow<str>>` would never borrow.
-#[derive(serde::Deserialize)]
-#[serde(transparent)]
-pub struct Text<'t>(#[serde(borrow)] pub Cow<'t, str>);
+/// Converts base64 with line breaks or in the alphabet for URLs.
+fn of_standard_alphabet(payload: &str) -> String {
+    let letters = payload.chars().filter(|letter| !letter.is_ascii_whitespace());
+    let standard = |letter| match letter {
+        '-' => '+',
+        '_' => '/',
+        other => other,
+    };
+    letters.map(standard).collect()
+}
+
+/// Returns the encoding with this name: a media type with or without `audio/`, `x-` and parameters, or a codec's name.
+#[must_use]
+pub fn encoding(name: &str) -> Option<Encoding> {
+    let name = name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let name = name.strip_prefix("audio/").unwrap_or(&name);
+    match name.strip_prefix("x-").unwrap_or(name) {
+        "mulaw" | "mu-law" | "ulaw" | "u-law" | "pcmu" => Some(Encoding::G711(Law::Mu)),
+        "alaw" | "a-law" | "pcma" => Some(Encoding::G711(Law::A)),
+        "l16" => Some(Encoding::L16),
+        _ => None,
+    }
+}
+
+/// Returns a DTMF digit, which some carriers write as a number.
+#[must_use]
+pub fn dtmf_digit(value: &Value) -> Option<char> {
+    let number = value.is_number().then(|| whole_number(value)).flatten().map(|number| number.to_string());
+    match number.as_deref().or(value.as_str())?.trim().as_bytes() {
+        &[digit @ (b'0'..=b'9' | b'*' | b'#' | b'A'..=b'D' | b'a'..=b'd')] => Some(digit.to_ascii_uppercase().into()),
+        _ => None,
+    }
+}
+
+/// Returns a whole number, also one that is written as text or with a decimal point.
+#[must_use]
+pub fn whole_number(value: &Value) -> Option<u64> {
+    Scalar::deserialize(value).ok()?.whole_number()
+}
 
 /// Appends `payload` to `out` in base64.
 pub fn push_base64(payload: &[u8], out: &mut BytesMut) {
@@ -46,57 +105,87 @@ pub fn push_base64(payload: &[u8], out: &mut BytesMut) {
     STANDARD.encode_slice(payload, &mut out[start..]).expect("as long as was computed");
 }
 
-/// A whole number that some carriers write as text; `None` for any other value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WholeNumber(pub Option<u64>);
+/// Text, borrowed unless it has escapes, or a whole number; any other value is neither. An `Option<Cow<str>>` would never borrow.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub enum Scalar<'t> {
+    /// Text.
+    Text(Cow<'t, str>),
+    /// A whole number that is not negative.
+    Number(u64),
+    /// Anything else.
+    #[default]
+    Other,
+}
 
-impl<'de> Deserialize<'de> for WholeNumber {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(WholeNumberVisitor)
+impl Scalar<'_> {
+    /// Returns the text.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// Returns the number, which some carriers write as text.
+    #[must_use]
+    pub fn whole_number(&self) -> Option<u64> {
+        match self {
+            Self::Text(text) => text.trim().parse().ok(),
+            Self::Number(number) => Some(*number),
+            Self::Other => None,
+        }
     }
 }
 
-struct WholeNumberVisitor;
+impl<'de: 't, 't> Deserialize<'de> for Scalar<'t> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
 
-impl<'de> Visitor<'de> for WholeNumberVisitor {
-    type Value = WholeNumber;
+struct ScalarVisitor;
+
+impl<'de> Visitor<'de> for ScalarVisitor {
+    type Value = Scalar<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number")
+        f.write_str("any value")
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<WholeNumber, E> {
-        Ok(WholeNumber(Some(number)))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Text(Cow::Borrowed(text)))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<WholeNumber, E> {
-        Ok(WholeNumber(text.parse().ok()))
+    fn visit_str<E>(self, text: &str) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<WholeNumber, E> {
-        Ok(WholeNumber(None))
+    fn visit_u64<E>(self, number: u64) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Number(number))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<WholeNumber, E> {
-        Ok(WholeNumber(None))
+    fn visit_f64<E>(self, number: f64) -> Result<Scalar<'de>, E> {
+        Ok(number.to_string().parse().map_or(Scalar::Other, Scalar::Number))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<WholeNumber, E> {
-        Ok(WholeNumber(None))
+    fn visit_i64<E>(self, _: i64) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Other)
     }
 
-    fn visit_unit<E>(self) -> Result<WholeNumber, E> {
-        Ok(WholeNumber(None))
+    fn visit_bool<E>(self, _: bool) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Other)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<WholeNumber, A::Error> {
+    fn visit_unit<E>(self) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar<'de>, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(WholeNumber(None))
+        Ok(Scalar::Other)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WholeNumber, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scalar<'de>, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(WholeNumber(None))
+        Ok(Scalar::Other)
     }
 }
 
@@ -110,14 +199,17 @@ mod tests {
             ("7", Some(7)),
             ("\"7\"", Some(7)),
             ("-7", None),
+            ("7.0", Some(7)),
+            ("\" 7\"", Some(7)),
             ("7.5", None),
+            ("true", None),
             ("null", None),
             ("[7]", None),
             ("{\"a\":7}", None),
         ] {
             let text = format!(r#"{{"track":"inbound","chunk":{chunk},"payload":"YWJj","timestamp":"5"}}"#);
             let media: MediaField<'_> = serde_json::from_str(&text).expect("readable");
-            assert!(matches!((&media.track, &media.payload), (Some(Text(Cow::Borrowed(_))), Cow::Borrowed(_))));
+            assert!(matches!((&media.track, &media.payload), (Scalar::Text(Cow::Borrowed(_)), Cow::Borrowed(_))));
             let mut payload = b"what was there before".to_vec();
             assert!(
                 media.audio(&mut payload) == Ok(StreamEvent::Audio { chunk: expected, payload: b"abc" }),

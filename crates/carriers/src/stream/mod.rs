@@ -6,6 +6,8 @@
 pub mod codec;
 pub mod media_message;
 pub mod reorder;
+#[cfg(test)]
+mod wild;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,9 +48,13 @@ pub trait StreamProtocol: Send {
     /// Parses a text message. Audio is decoded from base64 into `payload`, replacing its contents.
     fn read<'p>(&mut self, text: &str, payload: &'p mut Vec<u8>) -> StreamEvent<'p>;
 
-    /// Parses a binary message, with its audio in `payload`.
-    fn read_binary<'p>(&mut self, _message: &[u8], _payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
-        StreamEvent::Ignored
+    /// Parses a binary message, with its audio in `payload`. Unless the protocol has such messages, it is text that the peer sends as
+    /// bytes.
+    fn read_binary<'p>(&mut self, message: &[u8], payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
+        match std::str::from_utf8(message) {
+            Ok(text) => self.read(text, payload),
+            Err(_) => StreamEvent::Malformed("a binary message".to_owned()),
+        }
     }
 
     /// Appends a message to `out` that plays `payload`, which is in the format of [`StreamStart::outbound`].
@@ -175,20 +181,22 @@ async fn await_start(socket: &mut WebSocket, protocol: &mut dyn StreamProtocol) 
     let (by, mut payload) = (Instant::now() + START_TIMEOUT, Vec::new());
     let mut said_unreadable = false;
     loop {
-        match timeout_at(by, socket.recv()).await {
-            Ok(Some(Ok(Message::Text(text)))) => match protocol.read(&text, &mut payload) {
-                StreamEvent::Start(started) if text::is_id(&started.carrier_call_id) => return Some(started),
-                StreamEvent::Start(_) => unreadable("a start with an id that is none of a call", &mut said_unreadable),
-                StreamEvent::Stop => return None,
-                StreamEvent::Malformed(why) => unreadable(&why, &mut said_unreadable),
-                _ => {}
-            },
+        let event = match timeout_at(by, socket.recv()).await {
+            Ok(Some(Ok(Message::Text(text)))) => protocol.read(&text, &mut payload),
+            Ok(Some(Ok(Message::Binary(bytes)))) => protocol.read_binary(&bytes, &mut payload),
             Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return None,
-            Ok(Some(Ok(_))) => {}
+            Ok(Some(Ok(_))) => continue,
             Err(_) => {
                 tracing::warn!("a media websocket never sent its start message");
                 return None;
             }
+        };
+        match event {
+            StreamEvent::Start(started) if text::is_id(&started.carrier_call_id) => return Some(started),
+            StreamEvent::Start(_) => unreadable("a start with an id that is none of a call", &mut said_unreadable),
+            StreamEvent::Stop => return None,
+            StreamEvent::Malformed(why) => unreadable(&why, &mut said_unreadable),
+            _ => {}
         }
     }
 }

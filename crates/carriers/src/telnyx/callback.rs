@@ -3,9 +3,12 @@
 //! They arrive twice, late and in any order; the call's state machine handles that, so neither their ids nor their times are
 //! used. Keys are not read from `call.dtmf.received`, since the websocket delivers them too.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::causes;
 use crate::CarrierEvent;
@@ -22,20 +25,18 @@ struct Event {
     payload: Payload,
 }
 
-/// The fields needed from all events.
+/// The fields of any event. Other events have other types in them, and proxies write numbers for text.
 #[derive(Deserialize)]
-struct Payload {
-    call_control_id: Option<String>,
-    /// The state given with the dial; incoming calls have none.
-    client_state: Option<String>,
-    direction: Option<String>,
-    from: Option<String>,
-    to: Option<String>,
-    hangup_cause: Option<String>,
-    hangup_source: Option<String>,
-    sip_hangup_cause: Option<String>,
-    failure_reason: Option<String>,
-    result: Option<String>,
+struct Payload(Map<String, Value>);
+
+impl Payload {
+    fn text(&self, field: &str) -> Option<Cow<'_, str>> {
+        match self.0.get(field)? {
+            Value::String(text) => Some(text.into()),
+            Value::Number(number) => Some(number.to_string().into()),
+            _ => None,
+        }
+    }
 }
 
 /// Parses a webhook's body.
@@ -47,12 +48,14 @@ pub(super) fn read(body: &[u8]) -> Result<Callback, CallbackError> {
     let Envelope { data: Event { event_type, payload } } =
         serde_json::from_slice(body).map_err(|_| malformed("The body is no event of Telnyx's API version 2."))?;
     let carrier_call_id =
-        payload.call_control_id.clone().ok_or_else(|| malformed("The event has no call_control_id."))?;
-    let incoming = event_type == "call.initiated" && payload.direction.as_deref() == Some("incoming");
-    let incoming =
-        incoming.then(|| IncomingCall { from: number(payload.from.as_deref()), to: number(payload.to.as_deref()) });
+        payload.text("call_control_id").ok_or_else(|| malformed("The event has no call_control_id."))?;
+    let carrier_call_id = carrier_call_id.into_owned();
+    let incoming = event_type == "call.initiated" && payload.text("direction").as_deref() == Some("incoming");
+    let number = |field| number(&payload.text(field).unwrap_or_default());
+    let incoming = incoming.then(|| IncomingCall { from: number("from"), to: number("to") });
     let events = events(&event_type, &payload);
-    let reference = payload.client_state.as_deref().and_then(token_of);
+    // Incoming calls have none.
+    let reference = payload.text("client_state").as_deref().and_then(token_of);
     Ok(Callback { carrier_call_id, events, reference, incoming, wants_instructions: false, reply: Reply::Empty })
 }
 
@@ -62,24 +65,24 @@ pub(super) fn token_of(client_state: &str) -> Option<String> {
 }
 
 /// Returns a number in E.164 with its `+`, which Telnyx applications can be configured to omit.
-fn number(text: Option<&str>) -> String {
-    let text = text.unwrap_or_default();
+fn number(text: &str) -> String {
     let bare = (7..=15).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     if bare { format!("+{text}") } else { text.to_owned() }
 }
 
 fn events(event_type: &str, payload: &Payload) -> Vec<CarrierEvent> {
-    let result = payload.result.as_deref();
+    let (result, cause) = (payload.text("result"), payload.text("hangup_cause"));
+    let result = result.as_deref();
     let events = match event_type {
         "call.answered" => Some(CarrierEvent::Answered),
         "call.hangup" => Some(CarrierEvent::Hangup(causes::of_hangup(
-            payload.hangup_cause.as_deref().unwrap_or_default(),
-            payload.sip_hangup_cause.as_deref(),
-            payload.hangup_source.as_deref(),
-            payload.client_state.is_some(),
+            cause.as_deref().unwrap_or_default(),
+            payload.text("sip_hangup_cause").as_deref(),
+            payload.text("hangup_source").as_deref(),
+            payload.text("client_state").is_some(),
         ))),
         "call.bridged" => Some(CarrierEvent::Bridged),
-        "streaming.failed" => Some(CarrierEvent::NoMedia(no_media(payload.failure_reason.as_deref()))),
+        "streaming.failed" => Some(CarrierEvent::NoMedia(no_media(payload.text("failure_reason").as_deref()))),
         "call.machine.detection.ended" | "call.machine.premium.detection.ended" => detected(result),
         "call.machine.greeting.ended" | "call.machine.premium.greeting.ended" => greeting(result),
         _ => None,
@@ -127,7 +130,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
     use switchhook_core::call::{CarrierCause, EndedBy, Hangup};
 
     use super::*;
@@ -152,11 +155,15 @@ mod tests {
             ..Hangup::new(CarrierCause::Busy)
         };
         let hangup = json!({ "hangup_cause": "user_busy", "sip_hangup_cause": "486", "hangup_source": "callee" });
+        let mut loose = hangup.clone();
+        (loose["sip_hangup_cause"], loose["to"], loose["result"]) =
+            (json!(486), json!(["+12025550100"]), json!({ "a": 1 }));
         let machine = |greeting_ended| vec![CarrierEvent::Machine { greeting_ended }];
         let table = [
             ("call.initiated", json!({ "direction": "outgoing", "state": "bridging" }), vec![]),
             ("call.answered", json!({}), vec![CarrierEvent::Answered]),
-            ("call.hangup", hangup, vec![CarrierEvent::Hangup(busy)]),
+            ("call.hangup", hangup, vec![CarrierEvent::Hangup(busy.clone())]),
+            ("call.hangup", loose, vec![CarrierEvent::Hangup(busy)]),
             ("call.machine.detection.ended", json!({ "result": "human" }), vec![CarrierEvent::Human]),
             ("call.machine.detection.ended", json!({ "result": "machine" }), machine(false)),
             ("call.machine.detection.ended", json!({ "result": "not_sure" }), vec![]),

@@ -5,16 +5,16 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::BytesMut;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::stream::codec::{Encoding, StreamFormat};
-use crate::stream::media_message::{MediaField, Text, push_base64};
+use crate::stream::media_message::{MediaField, Scalar, dtmf_digit, encoding, push_base64, whole_number};
 use crate::stream::{StreamEvent, StreamProtocol, StreamStart};
 
 /// The audio codec of both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Codec {
+pub(crate) enum Codec {
     Pcmu,
     Pcma,
     L16,
@@ -45,7 +45,7 @@ impl Codec {
     }
 }
 
-const OF_ANOTHER_STREAM: &str = "it is of another stream";
+const OF_ANOTHER_STREAM: &str = "a message of another stream";
 
 /// Returns the bytes of 20 ms: the shortest message that Telnyx accepts.
 fn shortest_message(format: StreamFormat) -> usize {
@@ -64,7 +64,7 @@ fn silence(format: StreamFormat, bytes: usize) -> Vec<u8> {
 }
 
 /// The protocol of a call's websocket.
-pub(super) struct TelnyxWire {
+pub(crate) struct TelnyxWire {
     /// The format that we requested for the agent's audio; once the stream has started, the actual one.
     outbound: StreamFormat,
     /// Whether the stream has begun, and the id in its start message.
@@ -76,99 +76,19 @@ pub(super) struct TelnyxWire {
 struct MediaMessage<'t> {
     #[serde(borrow)]
     event: Cow<'t, str>,
-    #[serde(borrow)]
-    stream_id: Option<Text<'t>>,
+    #[serde(borrow, default)]
+    stream_id: Scalar<'t>,
     #[serde(borrow)]
     media: MediaField<'t>,
 }
 
-/// Any other message.
-#[derive(Deserialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-enum ControlMessage {
-    Start {
-        start: Start,
-        stream_id: Option<String>,
-    },
-    /// A media message that could not be parsed as [`MediaMessage`].
-    Media,
-    Dtmf {
-        dtmf: Dtmf,
-        stream_id: Option<String>,
-    },
-    Mark {
-        mark: Mark,
-        stream_id: Option<String>,
-    },
-    Stop {
-        stream_id: Option<String>,
-    },
-    Error {
-        payload: Complaint,
-    },
-    #[serde(other)]
-    Other,
-}
-
-impl ControlMessage {
-    fn stream_id(&self) -> Option<&String> {
-        match self {
-            Self::Start { stream_id, .. }
-            | Self::Dtmf { stream_id, .. }
-            | Self::Mark { stream_id, .. }
-            | Self::Stop { stream_id } => stream_id.as_ref(),
-            Self::Media | Self::Error { .. } | Self::Other => None,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct Start {
-    call_control_id: String,
-    client_state: Option<String>,
-    media_format: MediaFormat,
-}
-
-#[derive(Deserialize)]
-struct MediaFormat {
-    encoding: String,
-    #[serde(default, deserialize_with = "number_or_text")]
-    sample_rate: Option<u32>,
-    #[serde(default, deserialize_with = "number_or_text")]
-    channels: Option<u32>,
-}
-
-/// Reads a number that some proxies send as text.
-fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => text.trim().parse().ok(),
-        value => value.as_u64().and_then(|number| u32::try_from(number).ok()),
-    })
-}
-
-#[derive(Deserialize)]
-struct Dtmf {
-    digit: String,
-}
-
-#[derive(Deserialize)]
-struct Mark {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct Complaint {
-    code: Option<Value>,
-    title: Option<String>,
-    detail: Option<String>,
-}
-
 impl StreamProtocol for TelnyxWire {
     fn read<'p>(&mut self, text: &str, payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
-        match serde_json::from_str::<MediaMessage<'_>>(text) {
+        let event = match serde_json::from_str::<MediaMessage<'_>>(text) {
             Ok(message) if message.event == "media" => self.media(&message, payload),
             _ => self.control(text),
-        }
+        };
+        event.unwrap_or_else(|why| StreamEvent::Malformed(why.into_owned()))
     }
 
     fn play(&mut self, payload: &[u8], out: &mut BytesMut) {
@@ -192,7 +112,7 @@ impl StreamProtocol for TelnyxWire {
 
 impl TelnyxWire {
     /// Creates the protocol of a stream for which we requested this codec.
-    pub(super) fn new(codec: Codec) -> Self {
+    pub(crate) fn new(codec: Codec) -> Self {
         Self { outbound: codec.format(), begun: None }
     }
 
@@ -202,73 +122,69 @@ impl TelnyxWire {
         ours.is_some_and(|ours| stream_id.is_some_and(|stream| stream != ours))
     }
 
-    fn media<'p>(&self, message: &MediaMessage<'_>, payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
-        if self.is_foreign(message.stream_id.as_ref().map(|stream| &*stream.0)) {
-            return StreamEvent::Malformed(OF_ANOTHER_STREAM.to_owned());
+    fn media<'p>(
+        &self,
+        message: &MediaMessage<'_>,
+        payload: &'p mut Vec<u8>,
+    ) -> Result<StreamEvent<'p>, Cow<'static, str>> {
+        if self.is_foreign(message.stream_id.text()) {
+            return Err(OF_ANOTHER_STREAM.into());
         }
-        if message.media.track.as_ref().is_some_and(|track| track.0 != "inbound") {
-            return StreamEvent::Ignored;
-        }
-        let audio = message.media.audio(payload);
-        audio.unwrap_or_else(|_| StreamEvent::Malformed("its payload is not base64".to_owned()))
+        message.media.audio(payload).map_err(|_| "media whose payload is not base64".into())
     }
 
     /// Parses any message except media.
-    fn control(&mut self, text: &str) -> StreamEvent<'static> {
-        let message: ControlMessage = match serde_json::from_str(text) {
-            Ok(message) => message,
-            Err(error) => return StreamEvent::Malformed(format!("it is not as Telnyx describes it: {error}")),
-        };
-        if self.is_foreign(message.stream_id().map(String::as_str)) {
-            return StreamEvent::Malformed(OF_ANOTHER_STREAM.to_owned());
+    fn control(&mut self, text: &str) -> Result<StreamEvent<'static>, Cow<'static, str>> {
+        let message: Value = serde_json::from_str(text).map_err(|_| "a message that is not JSON")?;
+        if self.is_foreign(message["stream_id"].as_str()) {
+            return Err(OF_ANOTHER_STREAM.into());
         }
-        match message {
-            ControlMessage::Start { .. } if self.begun.is_some() => {
-                StreamEvent::Malformed("it starts a stream that has begun".to_owned())
+        match message["event"].as_str() {
+            Some("start") => self.started(&message),
+            Some("media") => Err("media without a payload".into()),
+            Some("dtmf") => {
+                let digit = dtmf_digit(&message["dtmf"]["digit"]).map(StreamEvent::Dtmf);
+                digit.ok_or_else(|| "a key that telephones do not have".into())
             }
-            ControlMessage::Start { start, stream_id } => self.started(start, stream_id),
-            ControlMessage::Media => StreamEvent::Malformed("its media is not as Telnyx describes it".to_owned()),
-            ControlMessage::Dtmf { dtmf, .. } => {
-                dtmf.digit.chars().next().map_or(StreamEvent::Ignored, StreamEvent::Dtmf)
-            }
-            ControlMessage::Mark { mark, .. } => mark.name.parse().map_or(StreamEvent::Ignored, StreamEvent::Mark),
-            ControlMessage::Stop { .. } => StreamEvent::Stop,
-            ControlMessage::Error { payload } => StreamEvent::Error(payload.words()),
-            ControlMessage::Other => StreamEvent::Ignored,
+            // Marks of others have names that are not numbers.
+            Some("mark") => Ok(whole_number(&message["mark"]["name"]).map_or(StreamEvent::Ignored, StreamEvent::Mark)),
+            Some("stop") => Ok(StreamEvent::Stop),
+            Some("error") => Ok(StreamEvent::Error(complaint(&message["payload"]))),
+            _ => Ok(StreamEvent::Ignored),
         }
     }
 
-    fn started(&mut self, start: Start, stream_id: Option<String>) -> StreamEvent<'static> {
-        match inbound_format(&start.media_format) {
-            Some(inbound) => {
-                // If Telnyx sends another codec, it could not convert it to ours, but it converts ours to the call's.
-                if inbound.coding == self.outbound.coding {
-                    self.outbound = inbound;
-                }
-                self.begun = Some(stream_id);
-                StreamEvent::Start(StreamStart {
-                    carrier_call_id: start.call_control_id,
-                    token: start.client_state.and_then(|state| token(&state)),
-                    inbound,
-                    outbound: self.outbound,
-                })
-            }
-            None => StreamEvent::Malformed(format!(
-                "the audio codec {} is not supported: set the codecs of Telnyx's application to G.711",
-                start.media_format.encoding
-            )),
+    fn started(&mut self, message: &Value) -> Result<StreamEvent<'static>, Cow<'static, str>> {
+        if self.begun.is_some() {
+            return Err("a second start on a stream that has begun".into());
         }
+        let start = &message["start"];
+        let carrier_call_id = start["call_control_id"].as_str().ok_or("a start without call_control_id")?.to_owned();
+        let inbound = inbound_format(&start["media_format"]).ok_or_else(|| {
+            let codec = start["media_format"]["encoding"].as_str().unwrap_or("(none)");
+            format!("the audio codec {codec} is not supported: set the codecs of Telnyx's application to G.711")
+        })?;
+        // If Telnyx sends another codec, it could not convert it to ours, but it converts ours to the call's.
+        if inbound.coding == self.outbound.coding {
+            self.outbound = inbound;
+        }
+        self.begun = Some(message["stream_id"].as_str().map(str::to_owned));
+        let token = start["client_state"].as_str().and_then(token);
+        Ok(StreamEvent::Start(StreamStart { carrier_call_id, token, inbound, outbound: self.outbound }))
     }
 }
 
 /// Returns the inbound format. Telnyx does not convert between all codecs: it may send the call's instead of the requested one.
-fn inbound_format(format: &MediaFormat) -> Option<StreamFormat> {
-    if format.channels.is_some_and(|channels| channels != 1) {
-        return None;
-    }
-    let codec = Codec::ALL.into_iter().find(|codec| codec.word().eq_ignore_ascii_case(&format.encoding))?.format();
-    let rate = format.sample_rate.unwrap_or(codec.rate);
-    (codec.coding == Encoding::L16 || rate == codec.rate).then_some(StreamFormat { rate, ..codec })
+fn inbound_format(media_format: &Value) -> Option<StreamFormat> {
+    let number = |name: &str, default| match &media_format[name] {
+        Value::Null => Some(default),
+        number => u32::try_from(whole_number(number)?).ok(),
+    };
+    let coding = encoding(media_format["encoding"].as_str()?)?;
+    let usual = Codec::ALL.into_iter().map(Codec::format).find(|format| format.coding == coding)?;
+    let rate = number("sample_rate", usual.rate)?;
+    let supported = number("channels", 1)? == 1 && (coding == Encoding::L16 || rate == usual.rate);
+    supported.then_some(StreamFormat { coding, rate })
 }
 
 /// Returns the `client_state` given with the dial.
@@ -276,12 +192,14 @@ fn token(state: &str) -> Option<String> {
     String::from_utf8(BASE64_STANDARD.decode(state).ok()?).ok()
 }
 
-impl Complaint {
-    fn words(&self) -> String {
-        let code = self.code.as_ref().map(|code| code.as_str().map_or_else(|| code.to_string(), ToOwned::to_owned));
-        let parts = [code, self.title.clone(), self.detail.clone()];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
-    }
+/// Returns an error's code, title and detail.
+fn complaint(payload: &Value) -> String {
+    let text = |name: &str| match &payload[name] {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    ["code", "title", "detail"].into_iter().filter_map(text).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

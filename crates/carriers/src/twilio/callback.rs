@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
         Ok(Self(fields))
     }
 
-    /// The same names as in a form, with text or numbers. What is nested is none of these fields.
+    /// The same names as in a form, with text, numbers or booleans. What is nested is none of these fields.
     fn of_json(body: &[u8]) -> Result<Self, CallbackError> {
         let malformed = |_| CallbackError::Malformed("The body is no JSON object.".to_owned());
         let object: serde_json::Map<String, Value> = serde_json::from_slice(body).map_err(malformed)?;
@@ -77,6 +77,7 @@ impl<'a> Fields<'a> {
             let value = match value {
                 Value::String(text) => text,
                 Value::Number(number) => number.to_string(),
+                Value::Bool(truth) => truth.to_string(),
                 _ => return None,
             };
             Some((Cow::Owned(name), Cow::Owned(value)))

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::twiml::TOKEN;
-use crate::stream::codec::{Encoding, StreamFormat};
-use crate::stream::media_message::{MediaField, Text, WholeNumber, push_base64};
+use crate::stream::codec::StreamFormat;
+use crate::stream::media_message::{MediaField, Scalar, dtmf_digit, encoding, push_base64, whole_number};
 use crate::stream::{StreamEvent, StreamProtocol, StreamStart};
 
 /// Media messages that were out of sequence.
@@ -19,7 +19,7 @@ const OUT_OF_SEQUENCE: &str = "switchhook_media_messages_out_of_sequence_total";
 
 /// The messages of one stream.
 #[derive(Default)]
-pub(super) struct MediaStreams {
+pub(crate) struct MediaStreams {
     /// The carrier's id of the stream. Nothing is sent before it is known.
     stream: String,
     /// A media message of ours up to its payload.
@@ -36,10 +36,10 @@ pub(super) struct MediaStreams {
 struct MediaMessage<'t> {
     #[serde(borrow)]
     event: Cow<'t, str>,
-    #[serde(borrow)]
-    stream_sid: Option<Text<'t>>,
-    #[serde(default)]
-    sequence_number: WholeNumber,
+    #[serde(borrow, default)]
+    stream_sid: Scalar<'t>,
+    #[serde(borrow, default)]
+    sequence_number: Scalar<'t>,
     #[serde(borrow)]
     media: MediaField<'t>,
 }
@@ -82,13 +82,10 @@ impl MediaStreams {
         message: &MediaMessage<'_>,
         payload: &'p mut Vec<u8>,
     ) -> Result<StreamEvent<'p>, &'static str> {
-        if self.is_foreign(message.stream_sid.as_ref().map(|stream| &*stream.0)) {
+        if self.is_foreign(message.stream_sid.text()) {
             return Err(OF_ANOTHER_STREAM);
         }
-        self.count(message.sequence_number.0);
-        if message.media.track.as_ref().is_some_and(|track| track.0.starts_with("outbound")) {
-            return Ok(StreamEvent::Ignored);
-        }
+        self.count(message.sequence_number.whole_number());
         message.media.audio(payload).map_err(|_| "media whose payload is not base64")
     }
 
@@ -98,13 +95,15 @@ impl MediaStreams {
         if self.is_foreign(message["streamSid"].as_str()) {
             return Err(OF_ANOTHER_STREAM);
         }
-        self.count(whole(&message["sequenceNumber"]));
+        self.count(whole_number(&message["sequenceNumber"]));
         match message["event"].as_str() {
             Some("start") => self.start(&message),
             Some("media") => Err("media without a payload"),
-            Some("dtmf") => key(&message["dtmf"]),
+            Some("dtmf") => {
+                dtmf_digit(&message["dtmf"]["digit"]).map(StreamEvent::Dtmf).ok_or("a key that telephones do not have")
+            }
             // A cleared mark is returned too. Marks of others have names that are not numbers.
-            Some("mark") => Ok(whole(&message["mark"]["name"]).map_or(StreamEvent::Ignored, StreamEvent::Mark)),
+            Some("mark") => Ok(whole_number(&message["mark"]["name"]).map_or(StreamEvent::Ignored, StreamEvent::Mark)),
             Some("stop") => Ok(StreamEvent::Stop),
             _ => Ok(StreamEvent::Ignored),
         }
@@ -138,32 +137,20 @@ impl StreamProtocol for MediaStreams {
     }
 }
 
-fn key(dtmf: &Value) -> Result<StreamEvent<'static>, &'static str> {
-    let digit = dtmf["digit"].as_str().unwrap_or_default();
-    match digit.as_bytes() {
-        &[key @ (b'0'..=b'9' | b'*' | b'#' | b'A'..=b'D')] => Ok(StreamEvent::Dtmf(key.into())),
-        _ => Err("a key that telephones do not have"),
-    }
-}
-
-/// µ-law at 8 kHz, unless it says otherwise.
+/// Returns the format, which is µ-law at 8 kHz unless it says otherwise; `None` if it is not supported.
 fn format(media_format: &Value) -> Option<StreamFormat> {
-    let rate = match &media_format["sampleRate"] {
-        Value::Null => None,
-        rate => Some(u32::try_from(whole(rate)?).ok()?),
+    let number = |name: &str, default| match &media_format[name] {
+        Value::Null => Some(default),
+        number => u32::try_from(whole_number(number)?).ok(),
     };
-    let coding = match media_format["encoding"].as_str() {
-        None => StreamFormat::MU_LAW.coding,
-        Some(name) if name.eq_ignore_ascii_case("audio/x-mulaw") => StreamFormat::MU_LAW.coding,
-        Some(name) if name.eq_ignore_ascii_case("audio/x-l16") => Encoding::L16,
-        Some(_) => return None,
+    if number("channels", 1)? != 1 {
+        return None;
+    }
+    let coding = match &media_format["encoding"] {
+        Value::Null => StreamFormat::MU_LAW.coding,
+        name => encoding(name.as_str()?)?,
     };
-    Some(StreamFormat { coding, rate: rate.unwrap_or(StreamFormat::MU_LAW.rate) })
-}
-
-/// A whole number, also as text.
-fn whole(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+    Some(StreamFormat { coding, rate: number("sampleRate", StreamFormat::MU_LAW.rate)? })
 }
 
 #[cfg(test)]
@@ -300,6 +287,7 @@ mod tests {
             r#"{"event":"start","start":{"callSid":"CA1"}}"#,
             r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"encoding":"audio/opus"}}}"#,
             r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"sampleRate":-1}}}"#,
+            r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"channels":2}}}"#,
         ] {
             assert!(
                 matches!(MediaStreams::default().read(message, &mut Vec::new()), StreamEvent::Malformed(_)),

@@ -1,15 +1,16 @@
 //! STT over a websocket, with providers that are slow, unavailable, or refuse.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use switchhook_core::call::ErrorCode;
+use tokio::time::Instant;
 
 use super::caller::text;
 use super::streams::{Case, with_every};
 use crate::doubles::stt::SttBehaviour;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_does_not_answer_is_given_up_before_the_fallback_times_out() {
     for behaviour in [SttBehaviour::Silent, SttBehaviour::Mute] {
         with_every(std::slice::from_ref(&behaviour), async |case| {
@@ -25,7 +26,7 @@ async fn who_does_not_answer_is_given_up_before_the_fallback_times_out() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
     for lost in [
         SttBehaviour::Dies(15),
@@ -42,7 +43,7 @@ async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_connection_that_is_dead_without_a_word_is_noticed_at_the_end_of_the_sentence() {
     with_every(&[SttBehaviour::Freezes(15), SttBehaviour::Well], async |case| {
         let mut caller = case.call().await;
@@ -53,7 +54,7 @@ async fn a_connection_that_is_dead_without_a_word_is_noticed_at_the_end_of_the_s
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_dies_again_and_again_has_failed() {
     with_every(&[SttBehaviour::Dies(3)], async |case| {
         let mut caller = case.call().await;
@@ -65,7 +66,7 @@ async fn who_dies_again_and_again_has_failed() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_wrong_key_is_a_wrong_setting_and_is_not_tried_twice() {
     with_every(&[], async |case| {
         let error = match case.try_call("wrong-key").await {
@@ -81,7 +82,7 @@ async fn a_wrong_key_is_a_wrong_setting_and_is_not_tried_twice() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_key_that_is_refused_in_mid_call_is_a_failure_and_no_wrong_setting() {
     let revoked = SttBehaviour::Refuses(401, vec![], "the key was revoked");
     with_every(&[SttBehaviour::Dies(5), revoked], async |case| {
@@ -94,7 +95,7 @@ async fn a_key_that_is_refused_in_mid_call_is_a_failure_and_no_wrong_setting() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_asks_for_a_pause_gets_it_unless_it_is_too_long() {
     let busy = |after| SttBehaviour::Refuses(429, vec![("retry-after", after)], r#"{"error":"too many streams"}"#);
     with_every(&[busy("1"), SttBehaviour::Well], async |case| {
@@ -115,7 +116,7 @@ async fn a_server_that_asks_for_a_pause_gets_it_unless_it_is_too_long() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_fails_is_tried_three_times() {
     let broken = SttBehaviour::Refuses(503, vec![("x-request-id", "r7")], "overloaded");
     with_every(&[broken.clone(), broken.clone(), SttBehaviour::Well], async |case| {
@@ -132,7 +133,7 @@ async fn a_server_that_fails_is_tried_three_times() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn words_that_come_when_time_is_up_are_not_lost() {
     with_every(&[SttBehaviour::Late(Duration::from_millis(500))], async |case| {
         let hurry = json!({ "stt_finalize_timeout_ms": 250 });
@@ -148,7 +149,7 @@ async fn words_that_come_when_time_is_up_are_not_lost() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_begins_with_nonsense_gets_another_chance() {
     with_every(&[SttBehaviour::Greets("<html>"), SttBehaviour::Well], async |case| {
         let mut caller = case.call().await;
@@ -159,7 +160,7 @@ async fn a_server_that_begins_with_nonsense_gets_another_chance() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_asks_for_a_pause_in_mid_call_gets_it() {
     let busy = SttBehaviour::Refuses(429, vec![("retry-after", "1")], r#"{"error":"too many streams"}"#);
     with_every(&[SttBehaviour::Dies(5), busy, SttBehaviour::Well], async |case| {
@@ -171,7 +172,7 @@ async fn a_server_that_asks_for_a_pause_in_mid_call_gets_it() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_sends_words_without_end_is_left() {
     let words = "word ".repeat(12_000);
     let says = |message: serde_json::Value| SttBehaviour::Says(3, message.to_string());
@@ -184,7 +185,7 @@ async fn a_server_that_sends_words_without_end_is_left() {
     assert_eq!(case.double.connections(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_refused_on_an_open_socket_is_a_wrong_setting_and_is_not_tried_twice() {
     let schema =
         r#"{"type":"Error","variant":"SchemaError","description":"Could not parse your message.","message":"{}"}"#;
@@ -208,7 +209,7 @@ async fn what_is_refused_on_an_open_socket_is_a_wrong_setting_and_is_not_tried_t
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_caller_who_is_silent_is_no_error() {
     let silent = r#"{"message_type":"insufficient_audio_activity","error":"Too little was said."}"#;
     let case = Case::named("elevenlabs", &[SttBehaviour::Says(3, silent.to_owned())]).await;
@@ -218,7 +219,7 @@ async fn a_caller_who_is_silent_is_no_error() {
     assert_eq!((case.double.connections(), case.double.complaints()), (1, vec![]));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_openai_says_of_itself_in_mid_call_is_believed() {
     let says = |kind: &str, code: &str| {
         let error = json!({ "type": kind, "code": code, "message": "So it is." });
