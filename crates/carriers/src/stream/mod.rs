@@ -7,7 +7,7 @@ pub mod codec;
 pub mod media_message;
 pub mod reorder;
 #[cfg(test)]
-mod wild;
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;

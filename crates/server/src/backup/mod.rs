@@ -169,10 +169,16 @@ fn back_up_files(
 
 fn recordings(data_dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for tenant in subfolders(&data_dir.join(RECORDINGS))? {
-        found.extend(listed(&tenant)?.into_iter().filter(|path| path.is_file()));
+    for tenant in subfolders(&data_dir.join(RECORDINGS))?.iter().filter(|folder| is_of_a_tenant(folder)) {
+        found.extend(listed(tenant)?.into_iter().filter(|path| path.is_file()));
     }
     Ok(found)
+}
+
+/// Returns whether a folder beside recordings is a tenant's: not `lost+found`, those of storage systems, or what a restore moved aside.
+fn is_of_a_tenant(folder: &Path) -> bool {
+    let plain = |name: String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    name(folder).is_some_and(plain)
 }
 
 fn subfolders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {

@@ -1,5 +1,6 @@
 //! Puts a backup in the place of a data directory: first beside what is there, verified, then in its place.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -132,11 +133,16 @@ async fn cancel_calls(store: &Store) -> anyhow::Result<u64> {
     Ok(canceled)
 }
 
-/// The destinations of the parts of a backup.
+/// The destinations of the parts of a backup. What a backup does not hold stays where it is.
 struct Places {
     database: Option<PathBuf>,
     key: Option<PathBuf>,
+    /// The folder of recordings, which may be a link or a mount, so it stays and each tenant's folder in it is replaced.
     recordings: PathBuf,
+    /// The tenants' folders in it.
+    tenants: Vec<PathBuf>,
+    /// Whether the folder of recordings was created.
+    made_folder: bool,
     /// Ends the names of files on their way, and of what was there before.
     mark: String,
     /// Whether the copies are in place, or there are none.
@@ -153,10 +159,15 @@ impl Drop for Places {
 
 impl Places {
     fn of(config: &Config, manifest: &Manifest) -> Self {
+        let recordings = config.data_dir.join(RECORDINGS);
+        // Beside what a link leads to, a rename stays on one file system.
+        let recordings = recordings.canonicalize().unwrap_or(recordings);
         Self {
             database: config.database_file().filter(|_| manifest.holds(DATABASE)),
             key: manifest.holds(KEY).then(|| Vault::key_file(&config.data_dir)),
-            recordings: config.data_dir.join(RECORDINGS),
+            tenants: tenants_of(manifest).map(|tenant| recordings.join(tenant)).collect(),
+            recordings,
+            made_folder: false,
             mark: format!("{:08x}", u32::from_be_bytes(clock::random())),
             filled: false,
         }
@@ -166,7 +177,7 @@ impl Places {
     /// name.
     fn parts(&self) -> impl Iterator<Item = (&PathBuf, &'static str)> {
         let database = self.database.iter().flat_map(|place| ["", "-wal", "-shm"].map(|ending| (place, ending)));
-        database.chain(self.key.iter().chain([&self.recordings]).map(|place| (place, "")))
+        database.chain(self.key.iter().chain(&self.tenants).map(|place| (place, "")))
     }
 
     fn must_be_free(&self, force: bool) -> anyhow::Result<()> {
@@ -180,12 +191,13 @@ impl Places {
     /// Copies the backup beside its places, verified and ready for the next start. Returns the number of calls that will not be
     /// dialled.
     async fn stage(
-        &self,
+        &mut self,
         from: &Path,
         manifest: &Manifest,
         options: RestoreOptions,
         progress: &Arc<Progress>,
     ) -> anyhow::Result<u64> {
+        self.make_folder()?;
         let (dumps, files): (Vec<_>, Vec<_>) = manifest.files.iter().cloned().partition(|entry| entry.path == DUMP);
         let copies: Vec<(PathBuf, PathBuf, Entry)> = files
             .into_iter()
@@ -212,14 +224,24 @@ impl Places {
         Ok(canceled)
     }
 
+    /// Creates the folder of recordings if there are some in the backup.
+    fn make_folder(&mut self) -> anyhow::Result<()> {
+        if self.tenants.is_empty() || self.recordings.exists() {
+            return Ok(());
+        }
+        files::private_folder(&self.recordings)?;
+        self.made_folder = true;
+        Ok(files::give_to_owner_of(self.recordings.parent().unwrap_or(&self.recordings), &self.recordings)?)
+    }
+
     /// Returns where a file of the backup is copied to.
     fn staged_file(&self, path: &str) -> anyhow::Result<PathBuf> {
         match (path, &self.database, &self.key) {
             (DATABASE, Some(database), _) => Ok(self.staged(database)),
             (KEY, _, Some(key)) => Ok(self.staged(key)),
-            _ => match Path::new(path).strip_prefix(RECORDINGS) {
-                Ok(name) => Ok(self.staged(&self.recordings).join(name)),
-                Err(_) => bail!("the backup holds {path}, which this version does not know"),
+            _ => match recording(path) {
+                Some((tenant, name)) => Ok(self.staged(&self.recordings.join(tenant)).join(name)),
+                None => bail!("the backup holds {path}, which this version does not know"),
             },
         }
     }
@@ -258,8 +280,23 @@ impl Places {
         for (place, ending) in self.parts() {
             let _ = fs::remove_file(with_ending(&self.staged(place), ending)); // It may not have been copied yet.
         }
-        let _ = fs::remove_dir_all(self.staged(&self.recordings));
+        for tenant in &self.tenants {
+            let _ = fs::remove_dir_all(self.staged(tenant));
+        }
+        if self.made_folder {
+            let _ = fs::remove_dir(&self.recordings);
+        }
     }
+}
+
+/// Returns the names of the tenants' folders in a backup.
+fn tenants_of(manifest: &Manifest) -> impl Iterator<Item = &str> {
+    manifest.files.iter().filter_map(|entry| Some(recording(&entry.path)?.0)).collect::<BTreeSet<_>>().into_iter()
+}
+
+/// Splits the path of a recording in a backup into its tenant's folder and its name.
+fn recording(path: &str) -> Option<(&str, &str)> {
+    path.strip_prefix(RECORDINGS)?.strip_prefix('/')?.split_once('/')
 }
 
 /// Copies a file of the backup, which must be what its entry says.
@@ -328,8 +365,8 @@ mod tests {
     fn a_restore_that_cannot_be_finished_leaves_everything_as_it_was() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        for name in ["recordings", "recordings.before-x", "recordings.restoring-x"] {
-            fs::create_dir(path(name)).expect("a folder");
+        for name in ["recordings/t", "recordings/t.before-x", "recordings/t.restoring-x", "recordings/other"] {
+            fs::create_dir_all(path(name)).expect("a folder");
             fs::write(path(name).join("a.wav"), name).expect("written");
         }
         for name in ["a.db", "a.db-wal", "a.db.restoring-x"] {
@@ -339,19 +376,23 @@ mod tests {
             database: Some(path("a.db")),
             key: None,
             recordings: path("recordings"),
+            tenants: vec![path("recordings/t")],
+            made_folder: false,
             mark: "x".to_owned(),
             filled: false,
         };
         let error = places.fill().expect_err("the name for the old recordings is taken");
-        assert!(error.to_string().contains("recordings.before-x"), "{error:#}");
+        assert!(error.to_string().contains("recordings/t.before-x"), "{error:#}");
         for name in ["a.db", "a.db-wal", "a.db.restoring-x"] {
             assert_eq!(fs::read(path(name)).expect("a file"), name.as_bytes());
         }
 
-        fs::remove_dir_all(path("recordings.before-x")).expect("it was there");
-        let aside = ["a.db.before-x", "a.db.before-x-wal", "recordings.before-x"].map(path);
+        fs::remove_dir_all(path("recordings/t.before-x")).expect("it was there");
+        let aside = ["a.db.before-x", "a.db.before-x-wal", "recordings/t.before-x"].map(path);
         assert_eq!(places.fill().expect("moved"), aside);
         assert_eq!(fs::read(path("a.db")).expect("a file"), b"a.db.restoring-x");
         assert_eq!(fs::read(path("a.db.before-x-wal")).expect("a file"), b"a.db-wal");
+        assert_eq!(fs::read(path("recordings/t/a.wav")).expect("a file"), b"recordings/t.restoring-x");
+        assert!(path("recordings/other/a.wav").exists(), "it is not in the backup");
     }
 }

@@ -229,6 +229,41 @@ async fn nothing_is_overwritten_unasked_or_under_a_running_service() {
 }
 
 #[tokio::test]
+async fn recordings_that_are_not_in_the_backup_stay_where_they_are() {
+    let (node, folder, _) = small_backup();
+    let copy = folder.path().join("database");
+    json_of(node.command().arg("backup").arg(&copy).arg("--json"));
+    let (code, said) = restore(&node, &copy, &["--force"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(std::fs::read(node.data_dir().join("recordings/a/b.wav")).expect("a file"), b"sound");
+    assert_eq!(names(&node.data_dir().join("recordings")), ["a"]);
+}
+
+#[tokio::test]
+async fn recordings_are_restored_where_a_link_leads() {
+    let (node, folder, copy) = small_backup();
+    let (link, storage) = (node.data_dir().join("recordings"), folder.path().join("storage"));
+    std::fs::rename(&link, &storage).expect("moved");
+    std::os::unix::fs::symlink(&storage, &link).expect("a link");
+    std::fs::write(storage.join("a/b.wav"), "other").expect("written");
+    std::fs::create_dir(storage.join("later")).expect("a folder");
+    let (code, said) = restore(&node, &copy, &[]);
+    assert!(code == Some(1) && said.contains("--force"), "{said}");
+    let (code, said) = restore(&node, &copy, &["--force"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(link.is_symlink(), "the link is still there");
+    assert_eq!(std::fs::read(storage.join("a/b.wav")).expect("a file"), b"sound");
+    let there = names(&storage);
+    assert!(there.len() == 3 && there[1].starts_with("a.before-") && there[2] == "later", "{there:?}");
+    assert_eq!(std::fs::read(storage.join(&there[1]).join("b.wav")).expect("a file"), b"other");
+
+    let next = folder.path().join("next");
+    std::fs::create_dir(storage.join("lost+found")).expect("a folder");
+    back_up(&node, &next);
+    assert_eq!(names(&next.join("recordings")), ["a"], "folders that are no tenant's are left out");
+}
+
+#[tokio::test]
 async fn recordings_and_the_key_are_in_a_backup_on_request_only() {
     let (node, folder, _) = small_backup();
     node.serve().kill(); // The first start makes the key.

@@ -289,13 +289,12 @@ fn json_of_any_type() -> impl Strategy<Value = Value> {
 }
 
 fn habits() -> impl Strategy<Value = Habits> {
-    let encodings = ["audio/x-mulaw", "audio/x-MULAW", "PCMU", "pcmu", "audio/PCMU;rate=8000", "mulaw", "ulaw"];
+    let encodings = vec!["audio/x-mulaw", "audio/x-MULAW", "PCMU", "pcmu", "audio/PCMU;rate=8000", "mulaw", "ulaw"];
     let tracks = vec![json!("inbound"), json!("inbound_track"), json!(null), json!(1)];
     let streams = vec![json!(STREAM), json!(null), json!(1)];
     let numbers = select(vec![Number::Plain, Number::Text, Number::Padded, Number::Decimal]);
     let base64 = select(vec![Base64::Standard, Base64::Unpadded, Base64::ForUrls, Base64::InLines]);
-    let names =
-        (select(vec![Carrier::Twilio, Carrier::Telnyx]), select(&encodings[..]), select(tracks), select(streams));
+    let names = (select(vec![Carrier::Twilio, Carrier::Telnyx]), select(encodings), select(tracks), select(streams));
     let forms = (numbers, base64, select(vec![None, Some(0), Some(1), Some(4_000_000_000)]));
     let whole = (any::<bool>(), any::<bool>(), proptest::option::of(json_of_any_type()));
     (names, forms, whole).prop_map(
@@ -315,10 +314,10 @@ fn habits() -> impl Strategy<Value = Habits> {
 }
 
 fn noise() -> impl Strategy<Value = Noise> {
-    let garbage = ["", "ping", "{", r#"{"event":"media","media":"#];
+    let garbage = vec!["", "ping", "{", r#"{"event":"media","media":"#];
     prop_oneof![
         3 => json_of_any_type().prop_map(Noise::Unknown),
-        1 => select(&garbage[..]).prop_map(Noise::Garbage),
+        1 => select(garbage).prop_map(Noise::Garbage),
         5 => select(vec![
             Noise::Agent, Noise::ForeignStop, Noise::ForeignMedia, Noise::SecondStart, Noise::MarkOfOthers, Noise::NoPayload,
             Noise::Bytes,
