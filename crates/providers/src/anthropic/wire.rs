@@ -1,9 +1,12 @@
 //! The Messages protocol: turns out, events in.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
 use crate::llm::finish_reason::FinishReason;
+use crate::llm::tool_names::without_namespace;
 use crate::llm::turns::{Part, Turn, arguments, object};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::{ToolSpec, Usage};
@@ -20,8 +23,8 @@ pub(super) fn messages(turns: &[Turn<'_>]) -> Value {
 fn block(part: &Part<'_>) -> Value {
     match part {
         Part::Text(text) => json!({ "type": "text", "text": text.trim_end() }),
-        Part::Call { id, call } => {
-            json!({ "type": "tool_use", "id": id, "name": call.name, "input": object(&call.arguments) })
+        Part::Call { id, name, call } => {
+            json!({ "type": "tool_use", "id": id, "name": name, "input": object(&call.arguments) })
         }
         Part::Result { id, text, .. } => json!({ "type": "tool_result", "tool_use_id": id, "content": text }),
     }
@@ -53,6 +56,8 @@ pub(super) fn mark_for_cache(body: &mut Value) {
 #[derive(Default)]
 pub(super) struct MessagesResponse {
     tools: Vec<OpenCall>,
+    /// The indexes of other blocks with an input, such as calls of the server's own tools.
+    others: HashSet<u64>,
     read: Tokens,
     reason: Option<String>,
     /// Whether the server reported that the response is complete. Some do without a reason.
@@ -181,7 +186,12 @@ impl MessagesResponse {
                 StreamStep::Tool
             }
             Some("text") => spoken(text("text")),
-            _ => StreamStep::Nothing,
+            _ => {
+                if block.get("input").is_some() {
+                    self.others.insert(index);
+                }
+                StreamStep::Nothing
+            }
         }
     }
 
@@ -190,13 +200,20 @@ impl MessagesResponse {
         match delta.get("type").and_then(Value::as_str) {
             Some("text_delta") => spoken(text("text").to_owned()),
             Some("input_json_delta") => {
-                if let Some(call) = self.tools.iter_mut().find(|call| call.index == index) {
-                    call.arguments.push_str(text("partial_json"));
+                if let Some(at) = self.call_at(index) {
+                    self.tools[at].arguments.push_str(text("partial_json"));
                 }
                 StreamStep::Tool
             }
             _ => StreamStep::Nothing,
         }
+    }
+
+    /// Returns the position of the call that an input belongs to. Some servers give all calls one index, and some send inputs with an index
+    /// that never started: both belong to the last call.
+    fn call_at(&self, index: u64) -> Option<usize> {
+        let last = || self.tools.len().checked_sub(1).filter(|_| !self.others.contains(&index));
+        self.tools.iter().rposition(|call| call.index == index).or_else(last)
     }
 }
 
@@ -208,7 +225,7 @@ impl OpenCall {
     fn finish(self, cut: bool) -> ToolCall {
         let is_whole = self.arguments.is_empty() && self.input.as_object().is_some_and(|input| !input.is_empty());
         let arguments = if is_whole { self.input } else { arguments(&self.arguments, cut) };
-        ToolCall { id: self.id, name: self.name, arguments, signature: None }
+        ToolCall { id: self.id, name: without_namespace(&self.name).to_owned(), arguments, signature: None }
     }
 }
 
@@ -237,7 +254,10 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
 
 #[cfg(test)]
 mod tests {
+    use switchhook_core::conversation::{Message, Role};
+
     use super::*;
+    use crate::llm::turns::turns;
 
     fn calls(events: &[Value]) -> Result<Vec<ToolCall>, LlmFailure> {
         let mut response = MessagesResponse::default();
@@ -263,6 +283,48 @@ mod tests {
         ] {
             let calls = calls(&events).unwrap_or_default();
             assert!(calls.len() == 1 && calls[0].arguments == *arguments, "{events:?}: {calls:?}");
+        }
+    }
+
+    #[test]
+    fn an_input_belongs_to_the_last_call_with_its_index_or_to_the_last_call() {
+        let block = |index: u64, kind: &str, name: &str| {
+            let block = json!({ "type": kind, "id": name, "name": name, "input": {} });
+            json!({ "type": "content_block_start", "index": index, "content_block": block })
+        };
+        let start = |index, name| block(index, "tool_use", name);
+        let delta = |index: u64, json: &str| {
+            let delta = json!({ "type": "input_json_delta", "partial_json": json });
+            json!({ "type": "content_block_delta", "index": index, "delta": delta })
+        };
+        let (one, two) = (|index| delta(index, "{\"day\":1}"), |index| delta(index, "{\"day\":2}"));
+        let both = vec![("book", json!({ "day": 1 })), ("cancel", json!({ "day": 2 }))];
+        for (mut events, expected) in [
+            (vec![start(0, "book"), one(0), start(0, "cancel"), two(0)], both.clone()),
+            (vec![start(0, "book"), start(1, "cancel"), two(1), one(0)], both.clone()),
+            (vec![start(1, "book"), one(0), start(2, "cancel"), delta(7, "{\"day\":"), delta(7, "2}")], both.clone()),
+            (vec![start(0, "book"), one(0), block(1, "server_tool_use", "web_search"), two(1)], both[..1].to_vec()),
+            (vec![one(0), start(0, "hours")], vec![("hours", json!({}))]),
+            (vec![one(0)], Vec::new()),
+        ] {
+            events.push(json!({ "type": "message_stop" }));
+            let calls = calls(&events).unwrap_or_default();
+            let made: Vec<(&str, Value)> =
+                calls.iter().map(|call| (call.name.as_str(), call.arguments.clone())).collect();
+            assert_eq!(made, expected, "{events:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_loses_its_namespace_and_one_that_the_model_made_up_is_sent_in_a_form_that_is_accepted() {
+        for (named, made, sent) in [("default_api.book", "book", "book"), ("crm.book", "crm.book", "crm_book")] {
+            let block = json!({ "type": "tool_use", "id": "t", "name": named, "input": {} });
+            let start = json!({ "type": "content_block_start", "index": 0, "content_block": block });
+            let calls = calls(&[start, json!({ "type": "message_stop" })]).unwrap_or_default();
+            assert!(calls.len() == 1 && calls[0].name == made, "{named}: {calls:?}");
+            let called = Message { tool_calls: calls, ..Message::new(Role::Assistant, "") };
+            let sent_back = messages(&turns(&[Message::new(Role::User, "A table."), called]).1);
+            assert_eq!(sent_back[1]["content"][0]["name"], sent);
         }
     }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
 use crate::llm::finish_reason::FinishReason;
+use crate::llm::tool_names::without_namespace;
 use crate::llm::turns::{Part, Turn, object, whole_arguments};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::{ToolSpec, Usage};
@@ -29,17 +30,17 @@ fn content(turn: &Turn<'_>, strict: bool) -> Value {
 fn part(part: &Part<'_>) -> Value {
     match part {
         Part::Text(text) => json!({ "text": text }),
-        Part::Call { id, call } => {
-            let mut sent = json!({ "functionCall": { "id": id, "name": call.name, "args": object(&call.arguments) } });
+        Part::Call { id, name, call } => {
+            let mut sent = json!({ "functionCall": { "id": id, "name": name, "args": object(&call.arguments) } });
             if let Some(signature) = &call.signature {
                 sent["thoughtSignature"] = json!(signature);
             }
             sent
         }
-        Part::Result { id, call, text } => {
+        Part::Result { id, name, text } => {
             let response = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
             let response = if response.is_object() { response } else { json!({ "result": response }) };
-            json!({ "functionResponse": { "id": id, "name": call.name, "response": response } })
+            json!({ "functionResponse": { "id": id, "name": name, "response": response } })
         }
     }
 }
@@ -114,7 +115,7 @@ impl ContentResponse {
             let position = self.tools.len();
             self.tools.push(ToolCall {
                 id: text(call.get("id")).unwrap_or_else(|| format!("call_{position}")),
-                name: text(call.get("name")).unwrap_or_default(),
+                name: without_namespace(call.get("name").and_then(Value::as_str).unwrap_or_default()).to_owned(),
                 arguments: whole_arguments(call.get("args")),
                 signature: text(part.get("thoughtSignature")),
             });
@@ -158,7 +159,10 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
 
 #[cfg(test)]
 mod tests {
+    use switchhook_core::conversation::{Message, Role};
+
     use super::*;
+    use crate::llm::turns::turns;
 
     /// Returns the failure of a response with these parts and this reason.
     fn failure(parts: &Value, reason: &str) -> Option<LlmFailure> {
@@ -196,6 +200,22 @@ mod tests {
         let chunk = json!({ "candidates": [{ "content": { "parts": [part] }, "finishReason": "STOP" }] });
         assert!(response.take(&chunk).is_ok_and(|step| step == StreamStep::Text("Yes.".to_owned())));
         assert!(response.finish(false).is_ok_and(|calls| calls.is_empty()));
+    }
+
+    #[test]
+    fn a_name_loses_its_namespace_and_one_that_the_model_made_up_is_sent_in_a_form_that_is_accepted() {
+        for (named, made, sent) in [("default_api.book", "book", "book"), ("crm.book", "crm.book", "crm_book")] {
+            let mut response = ContentResponse::default();
+            let part = json!({ "functionCall": { "name": named, "args": {} } });
+            let chunk = json!({ "candidates": [{ "content": { "parts": [part] }, "finishReason": "STOP" }] });
+            assert!(response.take(&chunk).is_ok());
+            let calls = response.finish(false).unwrap_or_default();
+            assert!(calls.len() == 1 && calls[0].name == made, "{named}: {calls:?}");
+            let called = Message { tool_calls: calls, ..Message::new(Role::Assistant, "") };
+            let sent_back = contents(&turns(&[Message::new(Role::User, "A table."), called]).1, false);
+            assert_eq!(sent_back[1]["parts"][0]["functionCall"]["name"], sent);
+            assert_eq!(sent_back[2]["parts"][0]["functionResponse"]["name"], sent);
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod shorten;
 pub(crate) mod speech_filter;
 mod stream_state;
 mod token_limits;
+pub(crate) mod tool_names;
 pub(crate) mod turns;
 mod unopened_reasoning;
 pub(crate) mod unstreamed;

@@ -7,6 +7,8 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 
+use super::tool_names::fitting_name;
+
 /// Stands for the caller's first turn if there is none.
 const CONNECTED: &str = "(The call is connected.)";
 /// Stands for the caller's turn after the model's last text.
@@ -32,6 +34,8 @@ pub(crate) enum Part<'m> {
     Call {
         /// The id used here, unique within the conversation.
         id: String,
+        /// The name of the tool as servers accept it: models make names up.
+        name: String,
         /// The call.
         call: &'m ToolCall,
     },
@@ -39,8 +43,8 @@ pub(crate) enum Part<'m> {
     Result {
         /// The id of the call.
         id: String,
-        /// The call.
-        call: &'m ToolCall,
+        /// The name in the call.
+        name: String,
         /// The result, as JSON if the tool returned JSON.
         text: Cow<'m, str>,
     },
@@ -117,16 +121,16 @@ impl<'m> Turns<'m> {
     }
 
     fn call(&mut self, message: &'m Message, after: &'m [Message]) {
-        let calls: Vec<(String, &ToolCall)> =
-            message.tool_calls.iter().map(|call| (self.unused_id(&call.id), call)).collect();
-        for (id, call) in &calls {
-            self.add(true, Part::Call { id: id.clone(), call });
+        let named = |call: &'m ToolCall| (self.unused_id(&call.id), fitting_name(&call.name), call);
+        let calls: Vec<(String, String, &ToolCall)> = message.tool_calls.iter().map(named).collect();
+        for (id, name, call) in &calls {
+            self.add(true, Part::Call { id: id.clone(), name: name.clone(), call });
         }
-        for (id, call) in calls {
+        for (id, name, call) in calls {
             let mut results = after.iter().take_while(|next| next.role == Role::Tool);
             let result = results.find(|result| result.tool_call_id.as_ref() == Some(&call.id));
             let text = result.map_or(Cow::Borrowed(CANCELLED), |result| Cow::Borrowed(result.text.as_str()));
-            self.add(false, Part::Result { id, call, text });
+            self.add(false, Part::Result { id, name, text });
         }
     }
 
@@ -229,5 +233,22 @@ mod tests {
         assert_eq!(system, "Be brief.");
         let opening = super::turns(&messages[..1]).1;
         assert!(matches!(opening[0].parts[..], [Part::Text(CONNECTED)]), "a warmup is requested");
+    }
+
+    #[test]
+    fn a_name_that_a_model_made_up_fits_in_the_call_and_in_its_result() {
+        for (made_up, fitting) in
+            [("tables", "tables"), ("crm.book", "crm_book"), ("book table", "book_table"), ("", "unknown")]
+        {
+            let call = ToolCall { id: "a".to_owned(), name: made_up.to_owned(), arguments: json!({}), signature: None };
+            let called = Message { tool_calls: vec![call], ..Message::new(Role::Assistant, "") };
+            let messages = [Message::new(Role::User, "A table."), called];
+            let (_, turns) = turns(&messages);
+            let names = turns.iter().flat_map(|turn| &turn.parts).filter_map(|part| match part {
+                Part::Call { name, .. } | Part::Result { name, .. } => Some(name.as_str()),
+                Part::Text(_) => None,
+            });
+            assert_eq!(names.collect::<Vec<_>>(), [fitting, fitting], "{made_up}");
+        }
     }
 }

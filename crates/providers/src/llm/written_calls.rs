@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use switchhook_core::conversation::ToolCall;
 
 use self::tags::Tag;
+use super::tool_names::{fits, fitting_name, without_namespace};
 use super::turns::arguments;
 
 /// The keys of the name and of the arguments.
@@ -25,8 +26,6 @@ const PARAMETERS: [(&str, &str, &str); 3] = [
 const MAX_BARE_BRACKETS: usize = 200;
 /// The tags that end a call.
 const ENDS: [&str; 2] = ["</function>", "</invoke>"];
-/// Namespaces that models write before the name of a tool.
-pub(super) const NAMESPACES: [&str; 4] = ["functions.", "default_api.", "tools.", "api."];
 /// Words of the marks around calls, which are no names of tools.
 const WORDS_OF_MARKS: [&str; 20] = [
     "arguments",
@@ -50,10 +49,6 @@ const WORDS_OF_MARKS: [&str; 20] = [
     "tool",
     "type",
 ];
-/// The name of a call that has no readable one.
-const UNNAMED: &str = "unknown";
-/// The longest name that every server accepts in the history.
-const LONGEST_NAME: usize = 64;
 
 /// The calls in a text.
 #[derive(Debug, PartialEq)]
@@ -128,22 +123,21 @@ impl WrittenCalls {
 /// Returns the call for a text that is one but cannot be read. Its arguments are the text, which the tool refuses with a message that the
 /// model can act on.
 pub(super) fn unreadable(text: &str, tools: &[String]) -> ToolCall {
-    let name = last_named(text, tools).or_else(|| first_name(text)).unwrap_or_else(|| UNNAMED.to_owned());
+    let name = last_named(text, tools).or_else(|| first_name(text)).unwrap_or_default();
     tool_call(0, &name, Value::String(text.to_owned()))
 }
 
 /// Returns the name of a tool without its namespace and number, as in `functions.book:0`.
 pub(super) fn bare_name(name: &str) -> &str {
-    let bare = NAMESPACES.iter().find_map(|space| name.strip_prefix(space)).unwrap_or(name);
+    let bare = without_namespace(name);
     let bare = bare.split(':').next().unwrap_or(bare);
     // Llama's built-in tools are methods.
     bare.strip_suffix(".call").unwrap_or(bare)
 }
 
 fn tool_call(position: usize, name: &str, arguments: Value) -> ToolCall {
-    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let name: String = name.chars().filter(plain).take(LONGEST_NAME).collect();
-    let name = if name.is_empty() { UNNAMED.to_owned() } else { name };
+    // Marks and blanks around a name do not belong to it.
+    let name = fitting_name(name.trim_matches(|c| !fits(c)));
     ToolCall { id: format!("written_{position}"), name, arguments, signature: None }
 }
 

@@ -335,7 +335,8 @@ fn form(fields: &[(String, String)], file: &[u8]) -> (String, Vec<u8>) {
     (boundary, body)
 }
 
-/// Returns the text of a response: an object with `text`, a JSON string, or plain text.
+/// Returns the text of a response: an object with `text` or with `segments` that have texts, a JSON string, or plain text. Without speech,
+/// some servers send `null` or no segment.
 fn text(body: &str, json: bool) -> Result<String, String> {
     let response: Value = match serde_json::from_str(body) {
         Ok(response) => response,
@@ -345,13 +346,19 @@ fn text(body: &str, json: bool) -> Result<String, String> {
     if let Some(text) = response.as_str() {
         return Ok(text.trim().to_owned());
     }
-    if let Some(segments) = response.get("segments").and_then(Value::as_array) {
+    let segments = response.get("segments").and_then(Value::as_array).map(Vec::as_slice);
+    let has_text = |segment: &Value| segment.get("text").is_some_and(Value::is_string);
+    if let Some(segments) = segments.filter(|segments| segments.iter().any(has_text)) {
         let spoken = segments.iter().filter(|segment| is_speech(segment));
         let texts = spoken.filter_map(|segment| segment.get("text").and_then(Value::as_str)).map(str::trim);
         return Ok(texts.collect::<Vec<_>>().join(" "));
     }
-    let text = response.get("text").and_then(Value::as_str).ok_or("its response contains no text")?;
-    Ok(text.trim().to_owned())
+    match response.get("text") {
+        Some(Value::String(text)) => Ok(text.trim().to_owned()),
+        Some(Value::Null) => Ok(String::new()),
+        None if segments.is_some_and(<[Value]>::is_empty) => Ok(String::new()),
+        _ => Err("its response contains no text".to_owned()),
+    }
 }
 
 /// Applies Whisper's own rule, where the server reports the values.
@@ -395,9 +402,17 @@ mod tests {
                 "Book.",
             ),
             (r#"{"text":"","segments":[]}"#, ""),
+            (r#"{"segments":[]}"#, ""),
+            (r#"{"text":"Book a table.","segments":[]}"#, "Book a table."),
+            (r#"{"text":"Book a table.","segments":[{"start":0.1,"text":null}]}"#, "Book a table."),
+            (r#"{"text":"Book a table.","segments":null}"#, "Book a table."),
+            (r#"{"text":null}"#, ""),
+            (r#"{"text":null,"segments":[{"text":" Book."}]}"#, "Book."),
         ] {
             assert_eq!(text(body, false), Ok(words.to_owned()), "{body}");
         }
-        assert!(text("<html>", true).is_err() && text("{}", true).is_err() && text("[1]", true).is_err());
+        for body in ["<html>", "{}", "[1]", r#"{"segments":[{}]}"#, r#"{"text":7,"segments":[]}"#] {
+            assert!(text(body, true).is_err(), "{body}");
+        }
     }
 }

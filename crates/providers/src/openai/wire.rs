@@ -8,6 +8,7 @@ use switchhook_core::conversation::{Message, ToolCall};
 
 use crate::Usage;
 use crate::llm::finish_reason::FinishReason;
+use crate::llm::tool_names::without_namespace;
 use crate::llm::turns::{Part, Turn, arguments, object, turns};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 
@@ -74,9 +75,9 @@ fn words(turn: &Turn<'_>) -> String {
 
 fn by_model(turn: &Turn<'_>, ids: &mut CallIds, template: Template) -> Value {
     let calls = turn.parts.iter().filter_map(|part| match part {
-        Part::Call { id, call } => Some(json!({
+        Part::Call { id, name, call } => Some(json!({
             "id": ids.give(id), "type": "function",
-            "function": { "name": call.name, "arguments": object(&call.arguments).to_string() },
+            "function": { "name": name, "arguments": object(&call.arguments).to_string() },
         })),
         _ => None,
     });
@@ -112,8 +113,8 @@ fn by_caller(turn: &Turn<'_>, ids: &CallIds, template: Template, sent: &mut Vec<
 fn plain(turn: &Turn<'_>) -> Value {
     let said = turn.parts.iter().map(|part| match part {
         Part::Text(text) => (*text).to_owned(),
-        Part::Call { call, .. } => format!("(Called {} with {}.)", call.name, object(&call.arguments)),
-        Part::Result { call, text, .. } => format!("(Result of {}: {text})", call.name),
+        Part::Call { name, call, .. } => format!("(Called {name} with {}.)", object(&call.arguments)),
+        Part::Result { name, text, .. } => format!("(Result of {name}: {text})"),
     });
     let role = if turn.by_model { "assistant" } else { "user" };
     json!({ "role": role, "content": said.collect::<Vec<_>>().join("\n") })
@@ -274,7 +275,7 @@ impl OpenCall {
     fn finish(self, position: usize, cut: bool) -> ToolCall {
         let id = if self.id.is_empty() { format!("call_{position}") } else { self.id };
         // Some templates leave marks of their own around a name.
-        let name = self.name.strip_prefix("functions.").unwrap_or(&self.name);
+        let name = without_namespace(&self.name);
         let name = name.split("<|").next().unwrap_or_default().to_owned();
         ToolCall { id, name, arguments: arguments(&self.arguments, cut), signature: None }
     }
@@ -464,6 +465,7 @@ mod tests {
             json!({ "tool_calls": { "id": "a", "function": function } }),
             json!({ "tool_calls": [{ "name": "book", "arguments": { "day": 1 } }] }),
             json!({ "tool_calls": [{ "function": { "name": "functions.book", "arguments": "{\"day\":1}" } }] }),
+            json!({ "tool_calls": [{ "function": { "name": "default_api.book", "arguments": "{\"day\":1}" } }] }),
             json!({ "tool_calls": [{ "function": { "name": "book<|channel|>commentary", "arguments": "{\"day\":1}" } }] }),
         ] {
             assert_eq!(made(delta.clone()), expected, "{delta}");
@@ -509,6 +511,17 @@ mod tests {
             Message { tool_call_id: Some("a".to_owned()), ..Message::new(Role::Tool, "7") },
             Message::new(Role::User, "Hurry."),
         ]
+    }
+
+    #[test]
+    fn a_name_that_the_model_made_up_is_sent_in_a_form_that_is_accepted() {
+        let made_up = ToolCall { name: "crm.tables".to_owned(), ..call("a", json!({})) };
+        let called = Message { tool_calls: vec![made_up], ..Message::new(Role::Assistant, "") };
+        let conversation = [Message::new(Role::User, "A table."), called];
+        let sent = messages(&conversation, Template::Usual);
+        assert_eq!(sent[1]["tool_calls"][0]["function"]["name"], "crm_tables");
+        let plain = shown(&messages(&conversation, Template::Plain));
+        assert_eq!(plain[1..], ["assistant: (Called crm_tables with {}.)", "user: (Result of crm_tables: cancelled)"]);
     }
 
     fn shown(sent: &[Value]) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Decodes a file or stream of 16-bit PCM, with or without a WAV header, in chunks of any length to samples in a call's format.
+//! Decodes a stream of 16-bit PCM, or one or several WAV files in sequence, in pieces of any length to samples in a call's format.
 
 use switchhook_media::format::AudioFormat;
 use switchhook_media::resample::{Resampler, UnsupportedRates};
@@ -7,6 +7,12 @@ use switchhook_media::resample::{Resampler, UnsupportedRates};
 const COMPRESSED: [&[u8]; 6] = [b"ID3", b"OggS", b"fLaC", &[0xff, 0xfb], &[0xff, 0xf3], &[0xff, 0xf2]];
 /// Bytes needed to detect the type of the audio.
 const MAGIC: usize = 4;
+/// First bytes of a WAV file.
+const RIFF: &[u8; 4] = b"RIFF";
+/// The length of a chunk's name and length.
+const CHUNK_HEADER: usize = 8;
+/// Bytes that are added to a header at once: the time for many small files in one piece is proportional to its length.
+const HEADER_PIECE: usize = 64;
 /// The longest WAV header accepted.
 const LONGEST_HEADER: usize = 64 * 1024;
 /// A length that means that it was unknown when the header was written.
@@ -16,6 +22,8 @@ const UNKNOWN_LENGTH: u32 = 0xffff_0000;
 pub(crate) struct Decoder {
     state: DecoderState,
     format: AudioFormat,
+    /// The sample rate that the resampler takes, in Hz.
+    rate: u32,
     resampler: Resampler,
 }
 
@@ -25,6 +33,8 @@ enum DecoderState {
     /// `RIFF` was found; the header so far.
     Header(Vec<u8>),
     Audio(Pcm),
+    /// The audio of a file is complete. Some servers send a file for each sentence.
+    Trailer(Trailer),
 }
 
 struct Pcm {
@@ -35,6 +45,15 @@ struct Pcm {
     left: usize,
 }
 
+/// The rest of a file after its audio.
+#[derive(Default)]
+struct Trailer {
+    /// The name and the length of the next chunk so far.
+    head: Vec<u8>,
+    /// Bytes of the current chunk still to come.
+    left: usize,
+}
+
 /// A sentence that says why the audio cannot be read.
 type Unreadable = String;
 
@@ -42,45 +61,91 @@ impl Decoder {
     /// Creates a decoder for audio with `rate` samples per second, unless a header says otherwise.
     pub(crate) fn new(rate: u32, format: AudioFormat) -> Result<Self, UnsupportedRates> {
         let resampler = Resampler::new(rate, format.sample_rate())?;
-        Ok(Self { state: DecoderState::Beginning(Vec::new()), format, resampler })
+        Ok(Self { state: DecoderState::Beginning(Vec::new()), format, rate, resampler })
     }
 
     /// Takes more bytes and returns the samples that are complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<i16>, Unreadable> {
+        let mut out = Vec::new();
+        self.read(bytes, &mut out)?;
+        Ok(out)
+    }
+
+    fn read(&mut self, mut bytes: &[u8], out: &mut Vec<i16>) -> Result<(), Unreadable> {
+        while !bytes.is_empty() {
+            let taken = self.take(bytes, out)?;
+            bytes = &bytes[taken..];
+        }
+        Ok(())
+    }
+
+    /// Takes the next bytes, as far as they belong to the current state, and returns how many: at least one.
+    fn take(&mut self, bytes: &[u8], out: &mut Vec<i16>) -> Result<usize, Unreadable> {
         match &mut self.state {
-            DecoderState::Audio(pcm) => {
-                let samples = pcm.push(bytes);
-                Ok(self.resampled(&samples))
-            }
             DecoderState::Beginning(kept) => {
-                kept.extend_from_slice(bytes);
-                if kept.len() < MAGIC {
-                    return Ok(Vec::new());
+                let taken = fill(kept, bytes, MAGIC);
+                if kept.len() == MAGIC {
+                    let kept = std::mem::take(kept);
+                    self.begin(kept, out)?;
                 }
-                let kept = std::mem::take(kept);
-                if COMPRESSED.iter().any(|magic| kept.starts_with(magic)) {
-                    return Err("it sent compressed audio; set settings.tts_format to pcm or wav, or use a server \
-                                that offers one of them"
-                        .to_owned());
-                }
-                let is_wav = kept.starts_with(b"RIFF");
-                self.state = if is_wav {
-                    DecoderState::Header(Vec::new())
-                } else {
-                    DecoderState::Audio(Pcm::new(1, usize::MAX))
-                };
-                self.push(&kept)
+                Ok(taken)
             }
             DecoderState::Header(kept) => {
-                kept.extend_from_slice(bytes);
-                let Some(header) = Header::read(kept)? else { return Ok(Vec::new()) };
-                let audio = kept.split_off(header.length);
-                self.resampler =
-                    Resampler::new(header.rate, self.format.sample_rate()).map_err(|error| error.to_string())?;
-                self.state = DecoderState::Audio(Pcm::new(header.channels, header.audio));
-                self.push(&audio)
+                let taken = bytes.len().min(HEADER_PIECE);
+                kept.extend_from_slice(&bytes[..taken]);
+                if let Some(header) = Header::read(kept)? {
+                    let audio = kept.split_off(header.length);
+                    self.begin_audio(&header)?;
+                    self.read(&audio, out)?;
+                }
+                Ok(taken)
+            }
+            DecoderState::Audio(pcm) => {
+                let left = pcm.left;
+                let samples = pcm.push(bytes);
+                let taken = left - pcm.left;
+                let is_complete = pcm.left == 0;
+                self.resampler.process(&samples, out);
+                if is_complete {
+                    self.resampler.flush(out);
+                    self.state = DecoderState::Trailer(Trailer::default());
+                }
+                Ok(taken)
+            }
+            DecoderState::Trailer(trailer) => {
+                let (taken, file) = trailer.take(bytes);
+                if let Some(begun) = file {
+                    self.state = DecoderState::Header(begun);
+                }
+                Ok(taken)
             }
         }
+    }
+
+    /// Detects the type of the audio by its first bytes.
+    fn begin(&mut self, first: Vec<u8>, out: &mut Vec<i16>) -> Result<(), Unreadable> {
+        if COMPRESSED.iter().any(|magic| first.starts_with(magic)) {
+            return Err("it sent compressed audio; set settings.tts_format to pcm or wav, or use a server that \
+                        offers one of them"
+                .to_owned());
+        }
+        if first.starts_with(RIFF) {
+            self.state = DecoderState::Header(first);
+            return Ok(());
+        }
+        self.state = DecoderState::Audio(Pcm::new(1, usize::MAX));
+        self.read(&first, out)
+    }
+
+    /// Prepares for the audio of a file. The resampler has nothing left of the file before.
+    fn begin_audio(&mut self, header: &Header) -> Result<(), Unreadable> {
+        if header.rate != self.rate {
+            self.resampler =
+                Resampler::new(header.rate, self.format.sample_rate()).map_err(|error| error.to_string())?;
+            self.rate = header.rate;
+        }
+        self.state = DecoderState::Audio(Pcm::new(header.channels, header.audio));
+        Ok(())
     }
 
     /// Returns the remaining samples.
@@ -93,11 +158,37 @@ impl Decoder {
         self.resampler.flush(&mut out);
         out
     }
+}
 
-    fn resampled(&mut self, samples: &[i16]) -> Vec<i16> {
-        let mut out = Vec::new();
-        self.resampler.process(samples, &mut out);
-        out
+/// Adds bytes up to this length and returns how many.
+fn fill(kept: &mut Vec<u8>, bytes: &[u8], length: usize) -> usize {
+    let taken = bytes.len().min(length.saturating_sub(kept.len()));
+    kept.extend_from_slice(&bytes[..taken]);
+    taken
+}
+
+impl Trailer {
+    /// Takes the next bytes, as far as they belong to one chunk, and returns how many, and the first bytes of another file if one begins.
+    fn take(&mut self, bytes: &[u8]) -> (usize, Option<Vec<u8>>) {
+        if self.left > 0 {
+            let taken = bytes.len().min(self.left);
+            self.left -= taken;
+            return (taken, None);
+        }
+        // Chunks are padded to an even length.
+        if self.head.is_empty() && bytes.first() == Some(&0) {
+            return (1, None);
+        }
+        let taken = fill(&mut self.head, bytes, CHUNK_HEADER);
+        let Ok([name @ .., a, b, c, d]) = <[u8; CHUNK_HEADER]>::try_from(self.head.as_slice()) else {
+            return (taken, None);
+        };
+        let head = std::mem::take(&mut self.head);
+        if name == *RIFF {
+            return (taken, Some(head));
+        }
+        self.left = usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap_or(usize::MAX);
+        (taken, None)
     }
 }
 
@@ -169,7 +260,8 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
     seeds: || {
         let wav = |rate| switchhook_media::wav::mono(&[7; 200], rate);
-        vec![vec![wav(24_000)], vec![wav(8_000), vec![1; 999]], vec![vec![1, 2, 3], vec![4; 500]]]
+        let files = [wav(24_000), wav(8_000)].concat();
+        vec![vec![wav(24_000)], vec![wav(8_000), vec![1; 999]], vec![vec![1, 2, 3], vec![4; 500]], vec![files]]
     },
     read: |messages| {
         let Ok(mut decoder) = Decoder::new(24_000, AudioFormat::Narrowband) else {
@@ -239,6 +331,24 @@ mod tests {
             let heard = decode(24_000, &file, piece).expect("WAV");
             assert_eq!(heard.len(), 8_000);
             assert!((rms_dbfs(&heard) - rms_dbfs(&tone)).abs() < 0.5);
+        }
+    }
+
+    #[test]
+    fn of_several_files_in_one_response_all_are_heard_whatever_is_between_them() {
+        let (first, second) = (sine(440.0, 22_050, 0.5, 11_025), sine(440.0, 24_000, 0.5, 12_000));
+        let stereo: Vec<i16> = second.iter().flat_map(|sample| [*sample, 0]).collect();
+        let (first, second) = (wav(1, 22_050, 22_050, &bytes(&first)), wav(2, 24_000, 48_000, &bytes(&stereo)));
+        for between in [&b""[..], b"\0", b"LIST\x03\0\0\0abc\0", b"LIST\x04\0\0\0abcdC2PA\0\0\0\0"] {
+            let files = [first.as_slice(), between, second.as_slice(), between, first.as_slice()].concat();
+            for piece in [1, 999, files.len()] {
+                let heard = decode(8_000, &files, piece).expect("WAV");
+                assert_eq!(heard.len(), 3 * 4_000, "{between:?} in pieces of {piece}");
+                for file in heard.chunks(4_000) {
+                    let level = rms_dbfs(file) - rms_dbfs(&sine(440.0, 8_000, 0.5, 4_000));
+                    assert!(level.abs() < 1.0, "{between:?} in pieces of {piece}: {level} dB");
+                }
+            }
         }
     }
 

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use crate::llm::tool_names::NAMESPACES;
 use crate::llm::written_calls::python::{self, Stop};
 use crate::llm::written_calls::tags::{self, Tag};
-use crate::llm::written_calls::{NAMES, NAMESPACES, WrittenCalls, bare_name};
+use crate::llm::written_calls::{NAMES, WrittenCalls, bare_name};
 
 /// The longest text that is held back because it may become a call, in bytes.
 const LONGEST: usize = 16 * 1024;

@@ -13,6 +13,7 @@ use super::PROVIDER;
 use super::audio::{Format, Incoming, Outgoing};
 use crate::Usage;
 use crate::failure::{self, FailureClass};
+use crate::llm::tool_names::{fitting_name, without_namespace};
 use crate::llm::turns::whole_arguments;
 use crate::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
 use crate::realtime::{Instructions, RealtimeCommand, RealtimeEvent};
@@ -148,7 +149,8 @@ impl OpenAiRealtime {
             return None;
         }
         let arguments = whole_arguments(item.get("arguments"));
-        let call = ToolCall { id: id.to_owned(), name: field(item, "name").to_owned(), arguments, signature: None };
+        let name = without_namespace(field(item, "name")).to_owned();
+        let call = ToolCall { id: id.to_owned(), name, arguments, signature: None };
         Some(RealtimeMessage::Event(RealtimeEvent::ToolCall { response: response.to_owned(), call }))
     }
 
@@ -336,8 +338,8 @@ fn items(message: &Message) -> Vec<Value> {
         (Role::Assistant, _) => {
             let words = (!message.text.is_empty()).then(|| said("assistant", &message.text));
             let calls = message.tool_calls.iter().map(|call| {
-                let arguments = call.arguments.to_string();
-                json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments })
+                let (name, arguments) = (fitting_name(&call.name), call.arguments.to_string());
+                json!({ "type": "function_call", "call_id": call.id, "name": name, "arguments": arguments })
             });
             words.into_iter().chain(calls).collect()
         }

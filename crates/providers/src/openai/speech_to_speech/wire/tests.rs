@@ -285,6 +285,20 @@ fn arguments_are_read_as_those_of_other_models() {
 }
 
 #[test]
+fn a_name_loses_its_namespace_and_one_that_the_model_made_up_is_sent_in_a_form_that_is_accepted() {
+    for (named, made, sent) in [("default_api.book", "book", "book"), ("crm.book", "crm.book", "crm_book")] {
+        let mut item = function_call("c1", &json!("completed"), "{}");
+        item["name"] = json!(named);
+        let done = json!({ "type": "response.output_item.done", "response_id": "r1", "item": item });
+        let events = events(read(&mut ready(), done));
+        let [RealtimeEvent::ToolCall { call, .. }] = &events[..] else { panic!("one call of {named}") };
+        assert_eq!(call.name, made);
+        let called = Message { tool_calls: vec![call.clone()], ..Message::new(Role::Assistant, "") };
+        assert_eq!(items(&called)[0]["name"], sent);
+    }
+}
+
+#[test]
 fn a_response_that_broke_off_contains_only_the_calls_that_say_they_are_complete() {
     for status in ["cancelled", "failed", "incomplete"] {
         assert_eq!(calls_at_the_end(&Value::Null, &json!(status)), 0, "{status}");
