@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::Target;
 
 /// Code that parses input from others.
-const PARSES: [&str; 9] = [
+const PARSES: [&str; 11] = [
+    "lenient_json::from_slice",
+    "lenient_json::from_str",
     "serde_json::from_slice",
     "serde_json::from_str",
     ".json::<",

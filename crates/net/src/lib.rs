@@ -1,5 +1,7 @@
-//! Connections to untrusted hosts: the guarded client for URLs that customers choose, and queues bounded in bytes for their responses.
+//! Connections to untrusted hosts: the guarded client for URLs that customers choose, queues bounded in bytes for their responses, and
+//! decoders of their text and JSON.
 
+pub mod lenient_json;
 pub mod outbound;
 pub mod queues;
 pub mod text;

@@ -28,6 +28,7 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::agent::SEND_DTMF;
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::unpacked;
 use switchhook_net::queues::Queue;
 use switchhook_net::text::{content_type, text};
@@ -310,7 +311,7 @@ impl<D: LlmAdapter> LlmClient<D> {
                     (reading.seen, reading.done) = (true, true);
                     break 'reading;
                 }
-                let event = match serde_json::from_str(&data) {
+                let event = match lenient_json::from_str(&data) {
                     Ok(event) => event,
                     Err(_) if is_heartbeat(&data) => {
                         tracing::debug!(provider = self.dialect.name(), "LLM server sent a heartbeat as data");

@@ -1,6 +1,7 @@
 //! Bodies without an event: a complete response, an error, the page of another service, or nothing.
 
 use serde_json::Value;
+use switchhook_net::lenient_json;
 use url::Url;
 
 use super::LlmFailure;
@@ -33,7 +34,7 @@ pub(super) fn read(body: &str, url: &Url) -> Result<Unstreamed, LlmFailure> {
     if ["data:", "event:", "id:", "retry:"].iter().any(|field| text.starts_with(field)) {
         return Err(LlmFailure::cut_off());
     }
-    let Ok(parsed) = serde_json::from_str::<Value>(text) else {
+    let Ok(parsed) = lenient_json::from_str::<Value>(text) else {
         return Err(LlmFailure::no_response(format!("it sent no response of a model: {}", excerpt(text)), url));
     };
     let failure = LlmFailure::in_body(&parsed, url);
@@ -76,6 +77,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     seeds: || {
         switchhook_fuzz::each_alone(&[
             r##"{"choices":[{"message":{"content":"Yes."},"finish_reason":"stop"}]}"##,
+            r##"{"choices":[{"message":{"content":"Yes. \ud83d"},"finish_reason":"stop"}]}"##,
             r##"[{"candidates":[{"content":{"parts":[{"text":"Yes."}]},"finishReason":"STOP"}]}]"##,
         ])
     },
@@ -127,6 +129,15 @@ mod tests {
             assert!(matches!(error, ProviderError::Config { .. }), "{error:?}");
             assert_eq!(error.to_string(), format!("double: {words} {at}"));
         }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_hides_no_response() {
+        let Ok(whole) = read(r#"{"choices":[{"message":{"content":"Yes. \ud83d"}}]}"#, &url()) else {
+            panic!("no response")
+        };
+        let said = whole.events[0].pointer("/choices/0/message/content").and_then(Value::as_str);
+        assert_eq!(said, Some("Yes. \u{fffd}"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use switchhook_core::agent::{AgentConfig, HttpMethod, Tool, ToolKind, fill_in};
 use switchhook_core::conversation::ToolCall;
 use switchhook_core::id::{CallId, ConnectionId};
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::{Client, Page, Request, SendError};
 use switchhook_providers::ToolSpec;
 use switchhook_providers::json_schema::Schema;
@@ -344,7 +345,7 @@ impl HttpCall {
 fn tool_result(page: &Page) -> Value {
     let body = page.text();
     let text = || body.chars().take(MAX_TEXT).collect::<String>();
-    let read = || serde_json::from_str::<Value>(&body).ok().filter(|_| page.whole);
+    let read = || lenient_json::from_str::<Value>(&body).ok().filter(|_| page.whole);
     match page.status {
         204 => json!({ "ok": true }),
         200..=299 if page.body.is_empty() => json!({ "ok": true }),
@@ -555,6 +556,8 @@ mod tests {
         };
         assert_eq!(page(200, "{\"free\":7}", true), json!({ "free": 7 }));
         assert_eq!(page(200, "\u{feff}{\"free\":7}", true), json!({ "free": 7 }), "a byte order mark is no part of it");
+        let half = page(200, r#"{"said":"Booked \ud83d"}"#, true);
+        assert_eq!(half, json!({ "said": "Booked \u{fffd}" }), "half a character hides nothing else");
         assert_eq!(page(200, "seven", true), json!({ "text": "seven", "whole": true }));
         assert_eq!(page(204, "", true), json!({ "ok": true }));
         assert_eq!(page(500, "Oh.", true), json!({ "error": "The service responded with status 500.", "text": "Oh." }));

@@ -138,6 +138,8 @@ async fn a_malformed_tool_takes_no_other_with_it() {
         listed(
             json!({ "name": "unread", "inputSchema": {}, "outputSchema": [], "annotations": "none", "icons": {}, "_meta": 5 }),
         ),
+        listed(json!({ "name": "lists", "inputSchema": { "type": "object", "properties": [], "required": [] } })),
+        listed(json!({ "name": "list", "inputSchema": [] })),
         listed(json!({ "name": "text", "inputSchema": "{}" })),
         listed(json!({ "description": "Nameless.", "inputSchema": {} })),
         tables(),
@@ -154,7 +156,8 @@ async fn a_malformed_tool_takes_no_other_with_it() {
     let agent = agent(&service, &double, json!([{ "type": "mcp", "name": "shop", "url": server.url() }])).await;
     whole_call(&service, &agent).await;
     let asked = double.asked();
-    assert_eq!(offered(&asked[0]), ["end_call", "null", "missing", "untyped", "unread", "tables", "hours"]);
+    let usable = ["end_call", "null", "missing", "untyped", "unread", "lists", "list", "tables", "hours"];
+    assert_eq!(offered(&asked[0]), usable);
     let returned = results(&asked[4]);
     for (returned, words) in returned.iter().zip(["Done.", "day", "Done.", "19:00"]) {
         assert!(returned.contains(words), "{words}: {returned}");
@@ -313,12 +316,15 @@ const EVENTS: Option<&str> = Some("text/event-stream");
 async fn responses_in_other_envelopes_reach_the_model() {
     let text = r#"{"id":"$ID","result":{"content":[{"type":"text","text":"Booked."}]}}"#;
     let bare = r#"{"content":[{"type":"text","text":"Booked."}]}"#;
+    let half = r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"Booked. \ud83d"}]}}"#;
     each_is_reported(vec![
         ("one_in_a_list", Does::Sends(JSON, format!("[{BOOKED}]").leak()), "Booked."),
         ("a_list", Does::Sends(JSON, format!("[{NEWS},{BOOKED}]").leak()), "Booked."),
         ("a_list_in_events", Does::Sends(EVENTS, format!("data: [{BOOKED}]\n\n").leak()), "Booked."),
         ("a_text_for_an_id", Does::Sends(JSON, text), "Booked."),
         ("no_envelope", Does::Sends(JSON, bare), "Booked."),
+        ("half_a_pair", Does::Sends(JSON, half), "Booked."),
+        ("half_a_pair_in_events", Does::Sends(EVENTS, format!("data: {half}\n\n").leak()), "Booked."),
         ("nothing", Does::Sends(JSON, ""), "cannot be read"),
     ])
     .await;

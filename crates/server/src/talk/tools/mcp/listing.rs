@@ -32,6 +32,10 @@ const VALUE: usize = 1_024;
 /// Keywords that only schemas of objects have, and those that combine schemas: arguments are always an object.
 const OF_OBJECTS: [&str; 8] =
     ["$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "patternProperties", "properties", "required"];
+/// Keywords whose value is an object of schemas.
+const OBJECTS_OF_SCHEMAS: [&str; 4] = ["$defs", "definitions", "patternProperties", "properties"];
+/// Keywords whose value is data, not a schema.
+const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 /// Keywords that allow every type.
 const OF_ALL: [&str; 8] = ["$comment", "$defs", "$id", "$schema", "definitions", "description", "examples", "title"];
 
@@ -56,6 +60,7 @@ impl Listed {
         let mut parameters = schema.clone();
         // Some servers write an absent keyword as null.
         parameters.retain(|_, value| !value.is_null());
+        repair_lists(&mut parameters);
         let takes_object = match parameters.get("type") {
             None => describes_object(&parameters),
             Some(Value::Array(types)) => types.contains(&json!("object")),
@@ -88,6 +93,34 @@ impl Listed {
     /// Returns its size for a model, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.parameters.to_string().len()
+    }
+}
+
+/// Replaces empty lists where a schema has an object: PHP writes `[]` for `{}`.
+fn repair_lists(schema: &mut Map<String, Value>) {
+    for (keyword, value) in schema.iter_mut().filter(|(keyword, _)| !DATA.contains(&keyword.as_str())) {
+        if !OBJECTS_OF_SCHEMAS.contains(&keyword.as_str()) {
+            repair_lists_within(value);
+            continue;
+        }
+        if *value == json!([]) {
+            *value = json!({});
+        }
+        for schema in value.as_object_mut().into_iter().flat_map(Map::values_mut) {
+            if *schema == json!([]) {
+                *schema = json!({});
+            }
+            repair_lists_within(schema);
+        }
+    }
+}
+
+/// Does the same in a schema, or in each schema of a list.
+fn repair_lists_within(value: &mut Value) {
+    match value {
+        Value::Object(schema) => repair_lists(schema),
+        Value::Array(schemas) => schemas.iter_mut().for_each(repair_lists_within),
+        _ => {}
     }
 }
 
@@ -243,6 +276,21 @@ mod tests {
         }
         let titled = read(json!({ "title": "No arguments", "required": null })).await.expect("no type is needed");
         assert_eq!(titled.parameters["properties"], json!({}));
+        let lists = json!({
+            "type": "object", "properties": [], "required": [], "$defs": [], "definitions": [], "patternProperties": [],
+        });
+        let lists = read(lists).await.expect("lists for objects");
+        assert_eq!(lists.parameters["properties"], json!({}));
+        let party = json!({ "type": "object", "properties": [], "required": [], "default": { "properties": [] } });
+        let inner = json!({ "party": party, "wishes": { "type": "array", "items": party }, "any": [] });
+        let inner = read(json!({ "type": "object", "properties": inner })).await.expect("lists for objects inside");
+        let checked = inner.schema.source();
+        for schema in ["/properties/party", "/properties/wishes/items"] {
+            let properties = checked.pointer(&format!("{schema}/properties"));
+            let default = checked.pointer(&format!("{schema}/default/properties"));
+            assert_eq!((properties, default), (Some(&json!({})), Some(&json!([]))), "{schema}");
+        }
+        assert_eq!(checked["properties"]["any"], json!({}));
         for (schema, words) in [
             (json!({ "type": "string" }), "no object"),
             (json!({ "type": ["string", "null"] }), "no object"),

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ContentBlock, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ContentBlock, JsonRpcMessage, RequestId, ServerCapabilities};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
@@ -27,12 +27,15 @@ const UNKNOWN_SESSION: [&str; 10] = [
     "missing mcp-session-id",
     "not initialized",
 ];
+/// The version of a server that names none. Servers assume it of clients that name none (2025-11-25, "Transports").
+const UNNAMED_VERSION: &str = "2025-03-26";
 /// The most malformed tools remembered for the log.
 const MOST_MALFORMED: usize = 100;
 
 /// The kind of a request, which decides the form of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
+    Initialize,
     ListTools,
     CallTool,
     Other,
@@ -54,6 +57,7 @@ impl Requests {
     pub(super) fn add(&mut self, message: &ClientJsonRpcMessage) -> Option<RequestId> {
         let JsonRpcMessage::Request(request) = message else { return None };
         let kind = match request.request {
+            ClientRequest::InitializeRequest(_) => Kind::Initialize,
             ClientRequest::ListToolsRequest(_) => Kind::ListTools,
             ClientRequest::CallToolRequest(_) => Kind::CallTool,
             _ => Kind::Other,
@@ -117,6 +121,7 @@ impl Requests {
         }
         let Some((kind, result)) = self.kind(message).zip(message.get_mut("result")) else { return };
         match kind {
+            Kind::Initialize => *result = initialisation(result.take()),
             Kind::CallTool => *result = tool_result(result.take()),
             Kind::ListTools => *result = self.tool_list(result.take()),
             Kind::Other => {}
@@ -188,6 +193,20 @@ fn repaired_error(error: Value) -> Value {
     repaired
 }
 
+/// Returns the result of `initialize` with the fields that must be there; only the version of the protocol is used.
+fn initialisation(result: Value) -> Value {
+    let Value::Object(fields) = result else { return result };
+    let version = fields.get("protocolVersion").and_then(Value::as_str).unwrap_or(UNNAMED_VERSION);
+    let can_parse =
+        |capabilities: &&Value| capabilities.is_object() && ServerCapabilities::deserialize(*capabilities).is_ok();
+    let capabilities = fields.get("capabilities").filter(can_parse).cloned().unwrap_or_else(|| json!({}));
+    let info = |name: &str| fields.get("serverInfo").and_then(|info| info.get(name)?.as_str()).unwrap_or_default();
+    json!({
+        "protocolVersion": version, "capabilities": capabilities,
+        "serverInfo": { "name": info("name"), "version": info("version") },
+    })
+}
+
 /// Returns the result of a tool call with the known fields only, which no other result has. One without content is content itself.
 fn tool_result(result: Value) -> Value {
     let Value::Object(mut fields) = result else { return json!({ "content": blocks(result) }) };
@@ -240,7 +259,8 @@ fn block(block: Value) -> Option<Value> {
 fn repaired_tool(mut tool: Value) -> Result<Value, Malformed> {
     let mut take = |name: &str| tool.get_mut(name).map(Value::take);
     let Some(Value::String(name)) = take("name") else { return Err((String::new(), "it has no name")) };
-    let schema = match take("inputSchema") {
+    // PHP writes an empty object as a list.
+    let schema = match take("inputSchema").filter(|schema| *schema != json!([])) {
         Some(Value::Object(schema)) if !schema.is_empty() => Value::Object(schema),
         None | Some(Value::Null | Value::Object(_)) => {
             json!({ "type": "object", "properties": {}, "additionalProperties": false })
@@ -270,6 +290,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             r##"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"book","description":"Books.","inputSchema":null,"icons":{}},{"name":"free","inputSchema":{"type":"object"}}],"nextCursor":"x"}}"##,
             r##"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"Booked."},{"type":"json","json":{"booked":true}}],"isError":"true"}}"##,
             r##"{"jsonrpc":"2.0","id":2,"result":{"booked":true}}"##,
+            r##"{"jsonrpc":"2.0","id":3,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":[]},"serverInfo":{"name":"x"}}}"##,
             r##"{"jsonrpc":"2.0","id":null,"result":null,"error":{"code":"x","message":7}}"##,
         ])
     },
@@ -295,9 +316,9 @@ mod tests {
 
     use super::*;
 
-    /// A list of tools with id 1, and a tool call with id 2.
+    /// Another request with id 0, a list of tools with id 1, a tool call with id 2, and an initialisation with id 3.
     pub(super) fn requests() -> Requests {
-        let kinds = [("0", Kind::Other), ("1", Kind::ListTools), ("2", Kind::CallTool)];
+        let kinds = [("0", Kind::Other), ("1", Kind::ListTools), ("2", Kind::CallTool), ("3", Kind::Initialize)];
         let kinds = kinds.map(|(id, kind)| (id.to_owned(), kind)).into();
         Requests { kinds, malformed: Vec::new() }
     }
@@ -393,6 +414,7 @@ mod tests {
                 { "name": "null", "inputSchema": null },
                 { "name": "missing", "description": 5, "title": ["a"] },
                 { "name": "empty", "inputSchema": {} },
+                { "name": "list", "inputSchema": [] },
                 {
                     "name": "unread", "inputSchema": schema, "outputSchema": [], "annotations": "none", "icons": {},
                     "_meta": 5, "execution": 5,
@@ -410,7 +432,8 @@ mod tests {
             ("fine", schema.clone()),
             ("null", empty.clone()),
             ("missing", empty.clone()),
-            ("empty", empty),
+            ("empty", empty.clone()),
+            ("list", empty),
             ("unread", schema),
         ];
         assert_eq!(read, expected);
@@ -425,6 +448,42 @@ mod tests {
             let (list, malformed) = listed(result);
             assert_eq!((list.tools.len(), list.next_cursor, malformed.len()), (0, None, 0));
         }
+    }
+
+    #[test]
+    fn a_sloppy_initialisation_costs_no_tools() {
+        let info = json!({ "name": "x", "version": "1" });
+        for (result, version, name) in [
+            (json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info }), "2025-06-18", "x"),
+            (
+                json!({ "protocolVersion": "2024-11-05", "capabilities": { "tools": [{ "name": "book" }] }, "serverInfo": info }),
+                "2024-11-05",
+                "x",
+            ),
+            (
+                json!({ "protocolVersion": "2025-06-18", "capabilities": [], "serverInfo": { "name": "x" } }),
+                "2025-06-18",
+                "x",
+            ),
+            (json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": true } }), "2025-06-18", ""),
+            (json!({ "protocolVersion": "2025-06-18", "capabilities": null, "serverInfo": "x" }), "2025-06-18", ""),
+            (json!({ "protocolVersion": 2, "serverInfo": { "name": 5, "version": 1.0 } }), UNNAMED_VERSION, ""),
+            (
+                json!({ "capabilities": { "tools": {} }, "serverInfo": info, "instructions": ["Ask."], "_meta": [] }),
+                UNNAMED_VERSION,
+                "x",
+            ),
+        ] {
+            let JsonRpcMessage::Response(response) = read(json!({ "jsonrpc": "2.0", "id": 3, "result": result }))
+            else {
+                panic!("{result}: another message")
+            };
+            let ServerResult::InitializeResult(begun) = response.result else { panic!("{result}: another result") };
+            assert_eq!((begun.protocol_version.as_str(), &*begun.server_info.name), (version, name), "{result}");
+        }
+        let tools = json!({ "tools": { "listChanged": true } });
+        let result = json!({ "protocolVersion": "2025-06-18", "capabilities": tools, "serverInfo": info });
+        assert_eq!(initialisation(result.clone()), result, "one that follows the protocol is left alone");
     }
 
     #[test]

@@ -7,16 +7,21 @@ use crate::talk::tools::MAX_TEXT;
 
 /// The largest result that is forwarded unchanged, in bytes of JSON.
 const WHOLE: usize = 16 * 1024;
+/// The error for the model when the tool reports that it failed.
+const FAILED: &str = "The tool failed.";
 
 /// Returns the result for the model.
 pub(super) fn to_json(result: &CallToolResult) -> Value {
     let text = result.content.iter().filter_map(words).collect::<Vec<_>>().join("\n");
+    let has_text = !text.trim().is_empty();
+    let structured = result.structured_content.clone();
+    // PHP writes absent facts as an empty list.
+    let structured = structured.filter(|facts| !facts.is_null() && !(has_text && is_empty(facts)));
     if result.is_error == Some(true) {
-        return json!({ "error": "The tool failed.", "text": truncate(&text) });
+        return failure(&text, structured.filter(|facts| !has_text && !is_empty(facts)));
     }
     let written = || serde_json::from_str::<Value>(&text).ok().filter(|value| value.is_object() || value.is_array());
-    let facts = result.structured_content.clone().filter(|facts| !facts.is_null()).or_else(written);
-    match facts {
+    match structured.or_else(written) {
         Some(facts) if facts.to_string().len() <= WHOLE => facts,
         Some(facts) => json!({ "text": truncate(&facts.to_string()), "whole": false }),
         None if text.is_empty() => json!({ "ok": true }),
@@ -25,6 +30,24 @@ pub(super) fn to_json(result: &CallToolResult) -> Value {
             let whole = part.len() == text.len();
             json!({ "text": part, "whole": whole })
         }
+    }
+}
+
+/// Returns the result of a tool that failed, with the reason that it gives: its details if it has no text.
+fn failure(text: &str, details: Option<Value>) -> Value {
+    match details {
+        Some(details) if details.to_string().len() <= WHOLE => json!({ "error": FAILED, "details": details }),
+        Some(details) => json!({ "error": FAILED, "text": truncate(&details.to_string()) }),
+        None => json!({ "error": FAILED, "text": truncate(text) }),
+    }
+}
+
+/// Returns whether a value is an object or a list without contents.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
     }
 }
 
@@ -83,6 +106,27 @@ mod tests {
         assert_eq!(shown(json!({ "content": [] })), json!({ "ok": true }));
         let failed = json!({ "content": [text("No such day.")], "isError": true });
         assert_eq!(shown(failed), json!({ "error": "The tool failed.", "text": "No such day." }));
+        let reason = json!({ "code": "FULL", "next_free": "19:30" });
+        for (content, structured, expected) in [
+            (vec![], reason.clone(), json!({ "error": "The tool failed.", "details": reason })),
+            (vec![text(" ")], reason.clone(), json!({ "error": "The tool failed.", "details": reason })),
+            (vec![text("Full.")], reason, json!({ "error": "The tool failed.", "text": "Full." })),
+            (vec![], json!([]), json!({ "error": "The tool failed.", "text": "" })),
+        ] {
+            let failed = json!({ "content": content, "structuredContent": structured, "isError": true });
+            assert_eq!(shown(failed), expected);
+        }
+        let long = json!({ "content": [], "structuredContent": { "log": "x".repeat(50_000) }, "isError": true });
+        assert_eq!(shown(long)["text"].as_str().map(str::len), Some(MAX_TEXT));
+        for nothing in [json!({}), json!([]), json!(null)] {
+            let with_text = json!({ "content": [text("Seven.")], "structuredContent": nothing });
+            assert_eq!(shown(with_text), json!({ "text": "Seven.", "whole": true }), "{nothing} hides no text");
+        }
+        assert_eq!(
+            shown(json!({ "content": [], "structuredContent": [] })),
+            json!([]),
+            "without text it is the result"
+        );
         for long in [text(&"x".repeat(50_000)), text(&json!(["x".repeat(50_000)]).to_string())] {
             let result = shown(json!({ "content": [long] }));
             assert_eq!(

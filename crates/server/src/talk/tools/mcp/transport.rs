@@ -24,6 +24,7 @@ use serde::Deserialize;
 use serde::de::{Error as _, IgnoredAny};
 use serde_json::Value;
 use sse_stream::{Sse, SseStream};
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::{Client, Request, SendError};
 use switchhook_net::queues::Queue;
 use switchhook_net::text::{content_type, text};
@@ -141,7 +142,7 @@ impl Transport {
     /// Returns the JSON-RPC error in the body of a response with an error status. It responds to `request`: servers that refuse a request
     /// before they read it do not know its id.
     fn refusal(&self, body: &[u8], request: Option<RequestId>) -> Option<ServerJsonRpcMessage> {
-        let mut message: Value = serde_json::from_slice(body).ok()?;
+        let mut message: Value = lenient_json::from_slice(body).ok()?;
         locked(&self.requests).repair(&mut message, request.as_ref());
         let JsonRpcMessage::Error(mut error) = serde_json::from_value::<ServerJsonRpcMessage>(message).ok()? else {
             return None;
@@ -206,7 +207,7 @@ impl Form {
 
 /// Repairs the message in an event.
 fn repaired_text(requests: &Mutex<Requests>, data: String, request: Option<&RequestId>) -> String {
-    let Ok(message) = serde_json::from_str::<Value>(&data) else { return data };
+    let Ok(message) = lenient_json::from_str::<Value>(&data) else { return data };
     locked(requests).response(message, request).to_string()
 }
 
@@ -299,7 +300,7 @@ impl StreamableHttpClient for Transport {
             true => unreadable("it is not a JSON-RPC message"),
             false => Error::UnexpectedContentType(Some(kind.chars().take(100).collect())),
         };
-        let message: Value = serde_json::from_slice(&body).map_err(malformed)?;
+        let message: Value = lenient_json::from_slice(&body).map_err(malformed)?;
         let message = locked(&self.requests).response(message, request.as_ref());
         let message: ServerJsonRpcMessage = serde_json::from_value(message).map_err(malformed)?;
         Ok(StreamableHttpPostResponse::Json(message, session))

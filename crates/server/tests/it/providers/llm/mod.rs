@@ -53,6 +53,7 @@ every_adapter!(
     a_busy_server_is_asked_again_and_then_given_up,
     what_cannot_be_read_is_a_failure_and_not_an_answer,
     blank_data_is_skipped_before_between_and_after_chunks,
+    a_surrogate_pair_in_two_events_breaks_no_response_off,
     an_answer_without_its_end_is_a_failure,
     whole_sentences_without_an_end_are_an_answer,
     a_conversation_that_is_too_long_is_shortened_once,
@@ -279,6 +280,15 @@ async fn blank_data_is_skipped_before_between_and_after_chunks<P: Protocol>(prot
         matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty response")),
         "{result:?}"
     );
+    double.finish();
+}
+
+async fn a_surrogate_pair_in_two_events_breaks_no_response_off<P: Protocol>(protocol: P) {
+    let answer = protocol.answer(&[Piece::Text("Booked HIGH LOW for you.")]);
+    let halves = answer.into_iter().map(|event| event.replace("HIGH", r"\ud83d").replace("LOW", r"\ude00"));
+    let double = Double::start(protocol, vec![Reply::Events(halves.collect())]).await;
+    let (events, result) = ask(&*double.llm(), request()).await;
+    assert!(text(&events) == "Booked \u{fffd} \u{fffd} for you." && result.is_ok(), "{result:?}");
     double.finish();
 }
 
