@@ -99,9 +99,11 @@ impl AddressPolicy {
         self
     }
 
-    /// Returns whether `localhost` is allowed.
+    /// Returns whether `localhost` is allowed. The address that it resolves to is checked too, when the connection is made.
     pub(super) fn allows_loopback(&self) -> bool {
-        self.allow.iter().any(|exemption| exemption.network.network().is_loopback())
+        let usual = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        let covers = |network: &IpNet| usual.iter().any(|address| network.contains(address));
+        self.allow.iter().any(|exemption| exemption.network.network().is_loopback() || covers(&exemption.network))
     }
 
     /// Returns whether names of private networks are allowed.

@@ -310,6 +310,16 @@ mod tests {
         for closed in ["http://10.0.0.1/", "https://localhost/", "https://192.168.0.1/"] {
             assert!(judge(closed, "10.0.0.0/8").is_err(), "{closed}");
         }
+        for wide in ["0.0.0.0/0,::/0,http", "0.0.0.0/0,http", "::/0,http", "126.0.0.0/7:9000,http"] {
+            assert!(
+                judge("http://localhost:9000/", wide).is_ok(),
+                "{wide}: {:?}",
+                judge("http://localhost:9000/", wide)
+            );
+        }
+        for beside in ["128.0.0.0/1,http", "fc00::/7,http", "::2/127,http"] {
+            assert_eq!(judge("http://localhost:9000/", beside), Err(UrlRefusal::PrivateName), "{beside}");
+        }
         let one_port = "10.0.0.0/8:8080,[fd00::/8]:22,http";
         for open in ["http://10.0.0.1:8080/", "https://10.0.0.1:8080/", "https://[fd00::1]:22/"] {
             assert!(judge(open, one_port).is_ok(), "{open}: {:?}", judge(open, one_port));

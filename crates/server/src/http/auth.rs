@@ -17,7 +17,7 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use switchhook_core::Timestamp;
 use switchhook_core::api_key::PresentedKey;
@@ -146,9 +146,17 @@ pub async fn require(state: HttpState, mut request: Request, next: Next) -> Resu
     let has_key = request.headers().contains_key(AUTHORIZATION);
     if let Some(token) = event_token::of(&request).filter(|_| !has_key) {
         // A browser sends the cookie unasked, but only the page has the token.
-        let tenant = event_token::authenticate(&state, &token).await?;
-        request.extensions_mut().insert(tenant);
-        return Ok(event_token::open_to_pages(next.run(request).await));
+        let response = match event_token::authenticate(&state, &token).await {
+            Ok(tenant) => {
+                request.extensions_mut().insert(tenant);
+                next.run(request).await
+            }
+            Err(error) => error.into_response(),
+        };
+        return Ok(event_token::open_to_pages(response));
+    }
+    if !has_key && event_token::is_preflight(&request) {
+        return Ok(event_token::preflight());
     }
     let tenant = match (has_key, cookies::session(request.headers())) {
         // Reject ambiguous credentials.

@@ -202,6 +202,12 @@ impl ApiError {
         self
     }
 
+    /// Returns its code for programs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
     /// Returns whether the service failed, and not the request.
     #[must_use]
     pub fn is_of_service(&self) -> bool {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::http::HeaderMap;
-use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::sse;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
 use switchhook_core::Timestamp;
@@ -92,7 +92,7 @@ async fn stream_events(state: HttpState, tenant: Tenant, headers: HeaderMap) -> 
         checked: Instant::now(),
         _place: place,
     };
-    Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response())
+    Ok(followers::stream(follow(follower)))
 }
 
 /// The id after which a stream starts.

@@ -42,6 +42,9 @@ const MAX_WARNED: usize = 100;
 /// The most characters of an unknown field's name that a response repeats.
 const MAX_REPEATED: usize = 100;
 
+/// U+FEFF, with which editors and encoders of Windows begin a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// A parsed value and the paths of its unknown fields.
 #[derive(Debug)]
 pub struct Parsed<T> {
@@ -102,7 +105,7 @@ impl UnreadBody {
         parse(&self.bytes().await?)
     }
 
-    /// Reads it; a missing body is `{}`.
+    /// Reads it, without a byte order mark; a missing body is `{}`.
     ///
     /// # Errors
     /// 408 if it does not arrive in time, 413 if it is too large, 422 if it is not declared as JSON, or not UTF-8.
@@ -123,6 +126,7 @@ impl UnreadBody {
             }
             _ => ApiError::invalid("The body could not be read."),
         })?;
+        let bytes = without_mark(bytes);
         if bytes.is_empty() {
             return Ok(Bytes::from_static(b"{}"));
         }
@@ -135,6 +139,11 @@ impl UnreadBody {
         }
         Ok(bytes)
     }
+}
+
+/// Cuts a byte order mark, which a parser may ignore (RFC 8259 section 8.1).
+fn without_mark(bytes: Bytes) -> Bytes {
+    if bytes.starts_with(BYTE_ORDER_MARK) { bytes.slice(BYTE_ORDER_MARK.len()..) } else { bytes }
 }
 
 fn said_to_be_json(headers: &HeaderMap) -> bool {

@@ -9,13 +9,13 @@ use std::time::Duration;
 use chrono::DateTime;
 use futures_util::future::BoxFuture;
 use openidconnect::core::{
-    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreGenderClaim, CoreIdTokenClaims,
-    CoreJwsSigningAlgorithm, CoreProviderMetadata,
+    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdTokenClaims, CoreJwsSigningAlgorithm,
+    CoreProviderMetadata, CoreUserInfoClaims,
 };
 use openidconnect::{
-    AuthType, AuthorizationCode, ClientId, ClientSecret, CsrfToken, DiscoveryError, EmptyAdditionalClaims, HttpRequest,
-    HttpResponse, IssuerUrl, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl,
-    RequestTokenError, Scope, TokenResponse as _, UserInfoClaims, UserInfoError,
+    AuthType, AuthorizationCode, ClientId, ClientSecret, CsrfToken, DiscoveryError, EndUserName, HttpRequest,
+    HttpResponse, IssuerUrl, LocalizedClaim, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier,
+    RedirectUrl, RequestTokenError, Scope, TokenResponse as _, UserInfoError,
 };
 use switchhook_core::Timestamp;
 use switchhook_core::webhook::AddressPolicy;
@@ -23,12 +23,13 @@ use switchhook_net::outbound::{Client, Request, SendError};
 use switchhook_net::text::{content_type, text};
 use switchhook_runtime::clock::Clock;
 use tokio::sync::{OnceCell, Semaphore, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::SignInError;
 use super::identity::Identity;
 use crate::config::{Config, OidcSettings, is_confidential};
+use crate::telemetry::Seldom;
 
 /// Time limit of one request to the provider; several make a sign-in, which has 30 s.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
@@ -41,6 +42,9 @@ const DISCOVERY_SHARED_FOR: Duration = Duration::from_secs(5);
 const EXCHANGES: usize = 20;
 /// How long a code waits for its exchange to begin.
 const EXCHANGE_WAIT: Duration = Duration::from_secs(3);
+
+/// The warning of a user info endpoint that leaves an address unverified.
+static UNVERIFIED: Seldom = Seldom::new();
 
 /// Accepted signatures of ID tokens. All are asymmetric: `none` proves nothing, and anyone with a shared secret can sign.
 const SIGNATURES: [CoreJwsSigningAlgorithm; 8] = [
@@ -169,25 +173,26 @@ impl Provider {
                 "its ID token is also for others, and its azp is not this service's client id",
             ));
         }
-        let name = |claim: Option<&openidconnect::LocalizedClaim<openidconnect::EndUserName>>| {
-            claim.and_then(|names| names.get(None)).map(|name| name.to_string())
-        };
         let mut identity = Identity {
             issuer: self.settings.issuer.clone(),
             subject: claims.subject().to_string(),
             email: claims.email().map(|email| email.to_string()),
             email_verified: claims.email_verified() == Some(true),
-            name: name(claims.name()),
+            name: default_name(claims.name()),
         };
-        if identity.email.is_none() && client.user_info_url().is_some() {
+        // An explicit `false` is final; of an address alone it is not known whether it was verified.
+        let has_address_alone = claims.email().is_some() && claims.email_verified().is_none();
+        if (identity.email.is_none() || has_address_alone) && client.user_info_url().is_some() {
             // Providers that keep to the letter of section 5.4 return these claims here only.
             let request = client.user_info(tokens.access_token().clone(), Some(claims.subject().clone()));
             let request = request.map_err(|error| SignInError::Provider(error.to_string()))?;
-            let claims: UserInfoClaims<EmptyAdditionalClaims, CoreGenderClaim> =
-                request.request_async(http).await.map_err(no_claims)?;
-            identity.email = claims.email().map(|email| email.to_string());
-            identity.email_verified = claims.email_verified() == Some(true);
-            identity.name = identity.name.or_else(|| name(claims.name()));
+            let sent: Result<CoreUserInfoClaims, _> = request.request_async(http).await;
+            match sent.map_err(no_claims) {
+                Ok(claims) => complete(&mut identity, &claims),
+                // The token holds without these claims; its address stays unverified.
+                Err(error) if has_address_alone => warn_of_user_info(&error),
+                Err(error) => return Err(error),
+            }
         }
         identity.checked()
     }
@@ -250,6 +255,28 @@ impl Provider {
 fn is_issued_to(client: &ClientId, claims: &CoreIdTokenClaims) -> bool {
     let has_others = claims.audiences().iter().any(|audience| **audience != **client);
     !has_others || claims.authorized_party() == Some(client)
+}
+
+/// Returns the name in no particular language.
+fn default_name(names: Option<&LocalizedClaim<EndUserName>>) -> Option<String> {
+    names.and_then(|names| names.get(None)).map(|name| name.to_string())
+}
+
+/// Takes over the claims of the user info endpoint. Its flag is about its own address, so both are taken or neither.
+fn complete(identity: &mut Identity, claims: &CoreUserInfoClaims) {
+    if let Some(email) = claims.email() {
+        identity.email = Some(email.to_string());
+        identity.email_verified = claims.email_verified() == Some(true);
+    }
+    if identity.name.is_none() {
+        identity.name = default_name(claims.name());
+    }
+}
+
+fn warn_of_user_info(error: &SignInError) {
+    if let Some(left_out) = UNVERIFIED.line(Instant::now()) {
+        tracing::warn!(%error, left_out, "the user info endpoint failed, so an address stays unverified");
+    }
 }
 
 /// Returns whether a discovery is in progress, or its outcome recent.

@@ -4,9 +4,12 @@
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
-use axum::http::{HeaderValue, Method, Uri};
-use axum::response::Response;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_METHOD,
+};
+use axum::http::{HeaderValue, Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
@@ -100,6 +103,24 @@ pub(super) async fn authenticate(state: &HttpState, token: &Private<String>) -> 
     Ok(Tenant { id: tenant, limits: row.limits(&state.config), principal, actor, permission })
 }
 
+/// Returns whether a browser asks if a page of another origin may read events with further headers, as it does before a client that
+/// uses `fetch` resumes a stream. It sends neither key nor cookie with that.
+pub(super) fn is_preflight(request: &Request) -> bool {
+    let wanted = request.headers().get(ACCESS_CONTROL_REQUEST_METHOD);
+    let asks = *request.method() == Method::OPTIONS && wanted.is_some_and(|method| method == "GET");
+    asks && reads_events(request.uri()) && token(request.uri()).is_some()
+}
+
+/// Returns the answer to [`is_preflight`]. It does not depend on the token, which the request for events is checked for.
+pub(super) fn preflight() -> Response {
+    let headers = [
+        (ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET")),
+        (ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("Last-Event-ID, Cache-Control")),
+        (ACCESS_CONTROL_MAX_AGE, HeaderValue::from(TOKEN_LIFETIME.as_secs())),
+    ];
+    open_to_pages((StatusCode::NO_CONTENT, headers).into_response())
+}
+
 /// Lets pages of every origin read the response: the token, and no cookie, has admitted it.
 pub(super) fn open_to_pages(mut response: Response) -> Response {
     response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -161,6 +182,29 @@ mod tests {
             assert_eq!(token(Method::GET, uri), None, "{uri}");
         }
         assert_eq!(token(Method::POST, "/v1/calls/7/events?token=x"), None);
+    }
+
+    #[test]
+    fn only_what_a_token_opens_has_a_preflight() {
+        let is_preflight = |method: Method, wanted: Option<&str>, uri: &str| {
+            let request = Request::builder().method(method).uri(uri);
+            let request =
+                wanted.into_iter().fold(request, |request, it| request.header(ACCESS_CONTROL_REQUEST_METHOD, it));
+            is_preflight(&request.body(axum::body::Body::empty()).expect("a request"))
+        };
+        for uri in ["/v1/events?token=x", "/events/stream?limit=1&token=x", "/calls/7/transcript/stream?token=x"] {
+            assert!(is_preflight(Method::OPTIONS, Some("GET"), uri), "{uri}");
+        }
+        for (method, wanted, uri) in [
+            (Method::GET, Some("GET"), "/v1/events?token=x"),
+            (Method::OPTIONS, None, "/v1/events?token=x"),
+            (Method::OPTIONS, Some("POST"), "/v1/events?token=x"),
+            (Method::OPTIONS, Some("GET"), "/v1/events"),
+            (Method::OPTIONS, Some("GET"), "/v1/calls?token=x"),
+            (Method::OPTIONS, Some("GET"), "/v1/calls/7/recording?token=x"),
+        ] {
+            assert!(!is_preflight(method.clone(), wanted, uri), "{method} {wanted:?} {uri}");
+        }
     }
 
     #[test]

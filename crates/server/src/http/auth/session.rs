@@ -56,10 +56,8 @@ pub(in crate::http) async fn find(
     from: Option<IpAddr>,
     cookie: &str,
 ) -> Result<Option<(SessionHash, SessionRow)>, ApiError> {
+    let Some((hash, session)) = find_open(state, from, cookie).await? else { return Ok(None) };
     let now = state.clock.now();
-    let found = look_up(state, from, cookie).await?;
-    let is_good = |session: &SessionRow| session.times().is_open(now) && state.sign_in.admits(session);
-    let Some((hash, session)) = found.filter(|(_, session)| is_good(session)) else { return Ok(None) };
     if session.times().used_at + TOUCH_INTERVAL <= now {
         // Its use is recorded the next time, when the database cannot be written now.
         if let Err(error) = touch(&state.store, &hash, &session, now).await {
@@ -67,6 +65,17 @@ pub(in crate::http) async fn find(
         }
     }
     Ok(Some((hash, session)))
+}
+
+/// Returns the open session of a cookie, if its person may still sign in, and leaves it as it is.
+pub(in crate::http) async fn find_open(
+    state: &HttpState,
+    from: Option<IpAddr>,
+    cookie: &str,
+) -> Result<Option<(SessionHash, SessionRow)>, ApiError> {
+    let now = state.clock.now();
+    let is_good = |session: &SessionRow| session.times().is_open(now) && state.sign_in.admits(session);
+    Ok(look_up(state, from, cookie).await?.filter(|(_, session)| is_good(session)))
 }
 
 /// Returns the session of a cookie, open or not. A cookie without the form of ours is refused at once, and an address that presents

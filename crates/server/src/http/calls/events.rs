@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::sse;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
@@ -94,7 +94,7 @@ pub(super) async fn stream_events(
     let place = state.followers.join(tenant.id, tenant.actor)?;
     let checked = Instant::now();
     let follower = CallFollower { state, tenant, call: id, seen, ended: false, checked, _place: place };
-    Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response())
+    Ok(followers::stream(follow(follower)))
 }
 
 /// An event stream of a call.

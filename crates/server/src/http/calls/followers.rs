@@ -1,10 +1,14 @@
-//! Limits streams, and listeners to calls: each holds a connection and looks into the database.
+//! Opens and limits streams, and limits listeners to calls: each holds a connection and looks into the database.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderName};
+use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::Stream;
 use switchhook_core::id::TenantId;
 use tokio::time::Instant;
 
@@ -20,6 +24,14 @@ const MAX_STREAMS_OF_GUESTS: usize = 24;
 const MAX_STREAMS_OF_GUEST: usize = 8;
 /// How often a stream's API key or session is checked. Streams check up to a second later, and end within three.
 pub(in crate::http) const ACCESS_CHECK_INTERVAL: Duration = Duration::from_millis(1_500);
+
+/// With `no`, nginx and proxies like it forward a response as it arrives, whatever they are configured to buffer.
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Returns the response that streams these events.
+pub(in crate::http) fn stream(events: impl Stream<Item = Result<sse::Event, Infallible>> + Send + 'static) -> Response {
+    ([(BUFFERING, "no")], Sse::new(events).keep_alive(KeepAlive::default())).into_response()
+}
 
 /// The last event that a resuming client has seen.
 pub(in crate::http) fn last_event_id(headers: &HeaderMap) -> Option<&str> {

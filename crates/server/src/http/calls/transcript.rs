@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::sse;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
@@ -132,7 +132,7 @@ pub(super) async fn stream_transcript(
     let place = state.followers.join(tenant.id, tenant.actor)?;
     let reader =
         Reader { state, tenant, call: id, seen, pending: VecDeque::new(), checked: Instant::now(), _place: place };
-    Ok(Sse::new(follow(reader)).keep_alive(KeepAlive::default()).into_response())
+    Ok(followers::stream(follow(reader)))
 }
 
 /// The lines that a reader has been sent.

@@ -9,8 +9,9 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::page::Answer;
-use super::{Navigated, cookies, expired, rate, welcome};
+use super::{Navigated, cookies, expired, rate, redirect, welcome};
 use crate::http::HttpState;
+use crate::http::auth;
 use crate::http::error::ApiError;
 use crate::sign_in::attempt::{self, Returned};
 use crate::sign_in::enter::{Home, shut_out};
@@ -33,14 +34,44 @@ pub(super) async fn callback(
     headers: HeaderMap,
 ) -> Navigated {
     rate::admit(&state, from).map_err(|error| Answer::new(&headers, error))?;
-    come_back(&state, sent.ok().map(|Query(sent)| sent), &headers).await.map_err(|error| Answer::new(&headers, error))
+    let sent = sent.ok().map(|Query(sent)| sent);
+    let came = sent.and_then(|sent| Some((open(&state, &sent, &headers)?, sent)));
+    let return_to = came.as_ref().map_or_else(|| "/".to_owned(), |(returned, _)| returned.return_to.clone());
+    let error = match come_back(&state, came, &headers).await {
+        Ok(response) => return Ok(response),
+        Err(error) => error,
+    };
+    if may_be_repeated(&error) && is_signed_in(&state, from, &headers).await {
+        return Ok(redirect(&return_to));
+    }
+    Err(Answer::new(&headers, error))
 }
 
-async fn come_back(state: &HttpState, sent: Option<Sent>, headers: &HeaderMap) -> Result<Response, ApiError> {
+/// Opens the state that the browser returned with; `None` unless it is still good.
+fn open(state: &HttpState, sent: &Sent, headers: &HeaderMap) -> Option<Returned> {
+    let browser = cookies::sign_in(headers)?;
+    attempt::open(&state.vault, &browser, sent.state.as_deref()?, state.clock.now())
+}
+
+/// Returns whether a sign-in fails like this when it has succeeded before: going back or reloading sends its code and state again.
+fn may_be_repeated(error: &ApiError) -> bool {
+    matches!(error.code(), "sign_in_expired" | "sign_in_refused")
+}
+
+/// Returns whether the browser has an open session. Without one, or if that cannot be found out, it is shown why the sign-in failed.
+async fn is_signed_in(state: &HttpState, from: SocketAddr, headers: &HeaderMap) -> bool {
+    let Some(cookie) = cookies::session(headers) else { return false };
+    let found = auth::session::find_open(state, Some(from.ip()), &cookie).await;
+    found.ok().flatten().is_some_and(|(_, session)| session.tenant_active)
+}
+
+async fn come_back(
+    state: &HttpState,
+    came: Option<(Returned, Sent)>,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
     let SignIn::Oidc(provider) = &state.sign_in else { return Err(expired()) };
-    let sent = sent.ok_or_else(expired)?;
-    let (browser, text) = cookies::sign_in(headers).zip(sent.state.as_deref()).ok_or_else(expired)?;
-    let returned = attempt::open(&state.vault, &browser, text, state.clock.now()).ok_or_else(expired)?;
+    let (returned, sent) = came.ok_or_else(expired)?;
     if let Some(error) = sent.error {
         return Err(declined(&error));
     }

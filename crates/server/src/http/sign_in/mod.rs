@@ -68,9 +68,15 @@ async fn welcome(
 
 /// Sends the browser to `location` with a cookie.
 fn send_to(location: &str, cookie: HeaderValue) -> Response {
+    let mut response = redirect(location);
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    response
+}
+
+/// Sends the browser to `location`.
+fn redirect(location: &str) -> Response {
     let mut response = StatusCode::FOUND.into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response.headers_mut().insert(SET_COOKIE, cookie);
     if let Ok(location) = HeaderValue::from_str(location) {
         response.headers_mut().insert(LOCATION, location);
     }

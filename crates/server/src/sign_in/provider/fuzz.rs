@@ -46,11 +46,14 @@ fn seeds() -> Vec<Dialogue> {
     });
     let mut without_email = claims.clone();
     without_email.as_object_mut().expect("an object").retain(|name, _| !name.starts_with("email"));
+    let mut without_flag = claims.clone();
+    without_flag.as_object_mut().expect("an object").remove("email_verified");
     let user_info = json!({ "sub": "7", "email": "ana@example.com", "email_verified": "true" });
     let dialogue = |answers: &[Value]| answers.iter().map(|answer| answer.to_string().into_bytes()).collect();
     vec![
         dialogue(&[metadata.clone(), keys.clone(), tokens(&key, &claims)]),
-        dialogue(&[metadata, keys, tokens(&key, &without_email), user_info]),
+        dialogue(&[metadata.clone(), keys.clone(), tokens(&key, &without_email), user_info.clone()]),
+        dialogue(&[metadata, keys, tokens(&key, &without_flag), user_info]),
     ]
 }
 

@@ -1,7 +1,11 @@
 //! Tokens with which a browser's `EventSource`, which cannot send a key, opens event streams.
 
+use std::time::Duration;
+
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
+use switchhook_core::Timestamp;
+use switchhook_runtime::clock::Clock;
 
 use super::read_until;
 use crate::harness::{Client, TestService, text};
@@ -106,5 +110,54 @@ async fn a_page_with_a_token_uses_up_nothing_of_the_programs() {
     let refused: Value = refused.expect("a limit").json().await.expect("JSON");
     assert_eq!(refused["code"], "rate_limited", "{refused}");
     assert_eq!(client.get("/v1/events").await.0, StatusCode::OK);
+    service.stop().await;
+}
+
+/// A client that uses `fetch` sets `Last-Event-ID` itself, for which a browser asks first.
+#[tokio::test]
+async fn a_page_of_another_origin_may_resume_a_stream_and_sees_that_its_token_has_expired() {
+    let clock = Clock::manual(Timestamp::parse("2026-11-21T09:00:00Z").expect("a date"));
+    let service = TestService::start_with(clock.clone()).await;
+    let client = &service.client;
+    let token = token(client).await;
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let ask = async |path: &str, wanted: &str, key: Option<&str>| {
+        let request =
+            http.request(Method::OPTIONS, format!("{}{path}", client.base)).header("Origin", "https://app.test");
+        let request = request.header("Access-Control-Request-Method", wanted);
+        let request = request.header("Access-Control-Request-Headers", "cache-control,last-event-id");
+        key.into_iter().fold(request, RequestBuilder::bearer_auth).send().await.expect("an answer")
+    };
+    for path in ["/v1/events", "/v1/events/stream", "/v1/calls/7/events/stream", "/v1/calls/7/transcript"] {
+        let allowed = ask(&format!("{path}?token={token}"), "GET", None).await;
+        assert_eq!(allowed.status(), StatusCode::NO_CONTENT, "{path}");
+        for (name, value) in [
+            ("access-control-allow-origin", "*"),
+            ("access-control-allow-methods", "GET"),
+            ("access-control-allow-headers", "Last-Event-ID, Cache-Control"),
+            ("access-control-max-age", "600"),
+        ] {
+            assert_eq!(allowed.headers()[name], value, "{path}: {name}");
+        }
+        assert_eq!(allowed.headers().get("access-control-allow-credentials"), None, "{path}");
+    }
+    let key = Some(client.key.as_str());
+    for (path, wanted, key, status) in [
+        ("/v1/events?token=x", "POST", None, StatusCode::UNAUTHORIZED),
+        ("/v1/events", "GET", None, StatusCode::UNAUTHORIZED),
+        ("/v1/calls?token=x", "GET", None, StatusCode::UNAUTHORIZED),
+        ("/v1/event-tokens?token=x", "GET", None, StatusCode::UNAUTHORIZED),
+        ("/v1/events?token=x", "GET", key, StatusCode::METHOD_NOT_ALLOWED),
+    ] {
+        let refused = ask(path, wanted, key).await;
+        let open = refused.headers().get("access-control-allow-origin");
+        assert_eq!((refused.status(), open), (status, None), "{wanted} {path}");
+    }
+
+    assert_eq!(page(client, "/v1/events", &token).send().await.expect("an answer").status(), StatusCode::OK);
+    clock.advance(Duration::from_secs(600));
+    let expired = open(client, "/v1/events", &token).await;
+    let opened_to = expired.headers().get("access-control-allow-origin").map(|origin| origin.as_bytes().to_vec());
+    assert_eq!((expired.status(), opened_to), (StatusCode::UNAUTHORIZED, Some(b"*".to_vec())));
     service.stop().await;
 }

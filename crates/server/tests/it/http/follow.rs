@@ -28,6 +28,7 @@ async fn a_follower_sees_each_event_once_and_takes_up_where_it_left_off() {
     let call = client.place(&agent, HOLDS).await;
     let mut stream = follow(client, &call, None).await;
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    assert_eq!(stream.headers()["x-accel-buffering"], "no");
     let first = read_until(&mut stream, "event: call.in_progress").await;
     drop(stream);
     let seen = ids(&first);

@@ -47,6 +47,7 @@ async fn whoever_follows_a_tenant_sees_the_events_of_all_its_calls() {
     let mut strange = follow(&stranger, "/v1/events", None).await;
     let mut streams = [follow(client, "/v1/events", None).await, follow(client, "/v1/events", None).await];
     assert_eq!(streams[0].headers()["content-type"], "text/event-stream");
+    assert_eq!(streams[0].headers()["x-accel-buffering"], "no");
     let calls = [client.place(&agent, BUSY).await, client.place(&agent, BUSY).await];
     let mut seen = String::new();
     for stream in &mut streams {
@@ -124,6 +125,7 @@ async fn a_transcript_is_read_as_it_is_written() {
     let call = client.place(&agent, HANGS_UP).await;
     let path = format!("/v1/calls/{call}/transcript");
     let mut stream = follow(client, &path, None).await;
+    assert_eq!(stream.headers()["x-accel-buffering"], "no");
     let read = read_until(&mut stream, "event: end", 1).await;
     assert_eq!(fields(&read, "event"), ["line", "end"], "{read}");
     let (_, whole) = client.get(&path).await;

@@ -1,6 +1,6 @@
-//! What people paste: keys with what surrounds them, and numbers that nothing could store exactly.
+//! What people paste: keys and bodies with what surrounds them, and numbers that nothing could store exactly.
 
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{TestService, text};
@@ -64,5 +64,27 @@ async fn a_whole_number_beyond_64_bits_is_refused_where_it_stands() {
         let (told, stored) = (format!(r#""path":"{}""#, path.unwrap_or_default()), format!(r#""metadata":{metadata}"#));
         assert!(answer.contains(if path.is_some() { &told } else { &stored }), "{metadata}: {answer}");
     }
+    service.stop().await;
+}
+
+/// PowerShell, Excel and editors of Windows put it before their text.
+#[tokio::test]
+async fn a_byte_order_mark_before_a_body_is_ignored() {
+    let (service, agent) = TestService::ready().await;
+    let body = json!({ "agent_id": agent.id, "to": "+12025550101" }).to_string();
+    let send = async |path: &str, body: String| {
+        let request = service.client.request(Method::POST, path).header("content-type", "application/json");
+        let answer = request.header("idempotency-key", "once").body(body).send().await.expect("an answer");
+        let replayed = answer.headers().contains_key("idempotent-replayed");
+        (answer.status(), replayed, answer.json::<Value>().await.expect("JSON"))
+    };
+    let (status, replayed, first) = send("/v1/calls", format!("\u{feff}{body}")).await;
+    assert_eq!((status, replayed), (StatusCode::CREATED, false), "{first}");
+    let (status, replayed, second) = send("/v1/calls", body.clone()).await;
+    assert_eq!((status, replayed, &second["id"]), (StatusCode::CREATED, true, &first["id"]), "{second}");
+
+    assert_eq!(send("/v1/api-keys", "\u{feff}".to_owned()).await.0, StatusCode::CREATED, "an empty body");
+    let (status, _, refused) = send("/v1/calls", format!("\u{feff}\u{feff}{body}")).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "one is cut: {refused}");
     service.stop().await;
 }

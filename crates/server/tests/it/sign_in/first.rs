@@ -117,6 +117,49 @@ async fn claims_that_are_not_in_the_id_token_are_asked_for() {
     service.stop().await;
 }
 
+/// Okta's thin ID tokens have an address without the flag; Entra's user info has no flag either.
+#[tokio::test]
+async fn a_flag_that_is_not_in_the_id_token_is_asked_for() {
+    let allow = |config: &mut switchhook::config::Config| {
+        config.oidc.as_mut().expect("it is on").allow = "ana@example.com".parse().expect("valid");
+    };
+    let (strict, strict_oidc) = with_provider(morning(), allow).await;
+    let (open, open_oidc) = with_provider(morning(), |_| {}).await;
+    let ana = "ana@example.com";
+    let said = |sub: &str, email: &str, flag: Value| json!({ "sub": sub, "email": email, "email_verified": flag });
+    for (sub, flag, user_info, allowed, address) in [
+        ("1", Value::Null, said("1", ana, json!(true)), true, ana),
+        ("2", Value::Null, said("2", "Ana@Example.com", json!("true")), true, ana),
+        // The flag is about the address beside it.
+        ("3", Value::Null, said("3", "eve@example.com", json!(true)), false, "eve@example.com"),
+        ("4", Value::Null, said("4", ana, json!(false)), false, ana),
+        ("5", Value::Null, json!({ "sub": "5", "email": ana }), false, ana),
+        ("6", Value::Null, json!({ "sub": "6", "email_verified": true }), false, ana),
+        // Another person's claims, and none.
+        ("7", Value::Null, said("eve", ana, json!(true)), false, ana),
+        ("8", Value::Null, json!({}), false, ana),
+        // An explicit one is final.
+        ("9", json!(false), said("9", ana, json!(true)), false, ana),
+    ] {
+        let claims = json!({ "sub": sub, "email_verified": flag });
+        let expected = if allowed { StatusCode::FOUND } else { StatusCode::FORBIDDEN };
+        let mut person = browser(&strict);
+        let page = person.login("/auth/login").await;
+        let code = strict_oidc.code_with(&page, claims.clone(), Signed::Well, user_info.clone());
+        let back = person.come_back(&page, &code).await;
+        assert_eq!((back.status(), person.session().is_some()), (expected, allowed), "{sub}: {user_info}");
+
+        let mut person = browser(&open);
+        let page = person.login("/auth/login").await;
+        let back = person.come_back(&page, &open_oidc.code_with(&page, claims, Signed::Well, user_info)).await;
+        assert_eq!(back.status(), StatusCode::FOUND, "{sub}");
+        assert_eq!(person.who().await.1["person"]["email"], address, "{sub}");
+    }
+    assert_eq!(strict_oidc.requests("/userinfo"), 8, "an explicit flag is not asked for");
+    strict.stop().await;
+    open.stop().await;
+}
+
 /// Core, section 3.1.3.7: `azp` names the client that the token was issued to.
 #[tokio::test]
 async fn a_token_for_several_audiences_signs_in_at_the_client_that_it_was_issued_to() {

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 use switchhook_runtime::clock::Clock;
 
-use super::browser::answer;
+use super::browser::{SESSION, answer};
 use super::{Browser, claims, invite, link};
 use crate::doubles::oidc::{CLIENT_ID, CLIENT_SECRET, Oidc, Signed};
 use crate::harness::postgres::Server;
@@ -110,8 +110,10 @@ async fn a_session_works_and_ends_on_every_node() {
     assert_eq!(ana.come_back(&page, &code).await.status(), StatusCode::FOUND);
     ana.base = first.base.clone();
     let code = oidc.code(&page, json!({}), Signed::Well);
+    let mut again = ana.clone();
+    again.cookies.remove(SESSION);
     assert_eq!(
-        ana.come_back(&page, &code).await.status(),
+        again.come_back(&page, &code).await.status(),
         StatusCode::BAD_REQUEST,
         "the state was used on the other node"
     );

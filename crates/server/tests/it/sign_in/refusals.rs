@@ -1,15 +1,15 @@
 //! Invalid sign-ins, which sign in no user and create no tenant.
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, SET_COOKIE};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use switchhook::config::OidcSettings;
+use switchhook::config::{Config, OidcSettings};
 use switchhook::store::Engine;
 use switchhook_core::sign_in::AllowList;
 use switchhook_runtime::clock::Clock;
 use url::Url;
 
-use super::browser::{SESSION, answer};
+use super::browser::{SESSION, answer, location};
 use super::{Browser, browser, morning, tenant_names, with_provider};
 use crate::doubles::oidc::{Oidc, Signed};
 use crate::harness::TestService;
@@ -128,6 +128,55 @@ async fn a_state_is_used_up_by_a_sign_in_that_succeeds_only() {
     let path = format!("/auth/callback?code={}&state={state}", oidc.code(&page, json!({}), Signed::Well));
     check(&mut ana, Case { name: "again", path, status: 400, code: "sign_in_expired" }).await;
     assert_eq!(used_sign_ins(&service).await, 1);
+    service.stop().await;
+}
+
+/// "Back" and "Reload" after a sign-in.
+#[tokio::test]
+async fn who_comes_back_again_with_an_open_session_is_not_refused() {
+    let clock = morning();
+    let allow = |config: &mut Config| {
+        config.oidc.as_mut().expect("it is on").allow = "ana@example.com".parse().expect("valid");
+    };
+    let (service, oidc) = with_provider(clock.clone(), allow).await;
+    let mut ana = browser(&service);
+    let page = ana.login("/auth/login?return_to=/calls").await;
+    let (state, code) = (state_of(&page), oidc.code(&page, json!({}), Signed::Well));
+    let path = format!("/auth/callback?code={code}&state={state}");
+    assert_eq!(ana.get(&path).await.status(), StatusCode::FOUND);
+    let session = ana.session().expect("a session").to_owned();
+
+    let other = oidc.code(&page, json!({}), Signed::Well);
+    let with_another_code = format!("/auth/callback?code={other}&state={state}");
+    for (path, place) in [
+        (path.as_str(), "/calls"),
+        (with_another_code.as_str(), "/calls"),
+        ("/auth/callback", "/"),
+        ("/auth/callback?state=x", "/"),
+    ] {
+        let back = ana.get(path).await;
+        assert_eq!((back.status(), location(back.headers()).as_str()), (StatusCode::FOUND, place), "{path}");
+        assert_eq!((back.headers().get(SET_COOKIE), ana.session()), (None, Some(session.as_str())), "{path}");
+    }
+    assert_eq!(used_sign_ins(&service).await, 1);
+
+    // What another attempt is refused for is shown.
+    let eve = json!({ "sub": "eve", "email": "eve@example.com" });
+    let page = ana.login("/auth/login").await;
+    let not_allowed = format!("code={}&state={}", oidc.code(&page, eve, Signed::Well), state_of(&page));
+    let declined = format!("error=access_denied&state={}", state_of(&page));
+    for (query, code) in [(not_allowed, "sign_in_not_allowed"), (declined, "sign_in_declined")] {
+        let (status, body) = answer(ana.request(Method::GET, &format!("/auth/callback?{query}"))).await;
+        assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &json!(code)), "{body}");
+    }
+
+    // The state has expired before the session.
+    clock.advance(std::time::Duration::from_secs(600));
+    let back = ana.get(&path).await;
+    assert_eq!((back.status(), location(back.headers()).as_str()), (StatusCode::FOUND, "/"));
+    ana.act("/auth/logout", json!({})).await;
+    ana.cookies.insert(SESSION.to_owned(), session);
+    assert_eq!(ana.get(&path).await.status(), StatusCode::BAD_REQUEST, "its session has ended");
     service.stop().await;
 }
 
