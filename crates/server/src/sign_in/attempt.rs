@@ -32,6 +32,8 @@ pub struct Returned {
     pub challenge: Challenge,
     /// The page to return to.
     pub return_to: String,
+    /// When the browser was sent to the provider.
+    pub started_at: Timestamp,
 }
 
 /// Starts a sign-in in the browser with this cookie.
@@ -57,6 +59,7 @@ pub fn open(vault: &Vault, browser: &str, state: &str, now: Timestamp) -> Option
     (sealed.browser == hash(browser) && now < sealed.until).then(|| Returned {
         challenge: Challenge { state: state.to_owned(), nonce: sealed.nonce, verifier: sealed.verifier },
         return_to: sealed.return_to,
+        started_at: sealed.until - STATE_MAX_AGE,
     })
 }
 

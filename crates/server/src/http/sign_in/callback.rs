@@ -7,6 +7,7 @@ use axum::extract::{ConnectInfo, Query};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
+use switchhook_core::Timestamp;
 
 use super::page::Answer;
 use super::{Navigated, cookies, expired, rate, redirect, welcome};
@@ -17,6 +18,7 @@ use crate::sign_in::attempt::{self, Returned};
 use crate::sign_in::enter::{Home, shut_out};
 use crate::sign_in::provider::Provider;
 use crate::sign_in::{SignIn, SignInError};
+use crate::store::sessions::SessionRow;
 
 /// The parameters that the provider sends (RFC 6749 section 4.1.2, RFC 9207 section 2).
 #[derive(Deserialize)]
@@ -36,12 +38,15 @@ pub(super) async fn callback(
     rate::admit(&state, from).map_err(|error| Answer::new(&headers, error))?;
     let sent = sent.ok().map(|Query(sent)| sent);
     let came = sent.and_then(|sent| Some((open(&state, &sent, &headers)?, sent)));
-    let return_to = came.as_ref().map_or_else(|| "/".to_owned(), |(returned, _)| returned.return_to.clone());
+    let (return_to, since) = match &came {
+        Some((returned, _)) => (returned.return_to.clone(), Some(returned.started_at)),
+        None => ("/".to_owned(), None),
+    };
     let error = match come_back(&state, came, &headers).await {
         Ok(response) => return Ok(response),
         Err(error) => error,
     };
-    if may_be_repeated(&error) && is_signed_in(&state, from, &headers).await {
+    if may_be_repeated(&error) && is_signed_in(&state, from, &headers, since).await {
         return Ok(redirect(&return_to));
     }
     Err(Answer::new(&headers, error))
@@ -58,11 +63,13 @@ fn may_be_repeated(error: &ApiError) -> bool {
     matches!(error.code(), "sign_in_expired" | "sign_in_refused")
 }
 
-/// Returns whether the browser has an open session. Without one, or if that cannot be found out, it is shown why the sign-in failed.
-async fn is_signed_in(state: &HttpState, from: SocketAddr, headers: &HeaderMap) -> bool {
+/// Returns whether the browser has an open session, not older than the attempt: who tries to sign in as somebody else and fails sees why.
+/// So does everyone for whom that cannot be found out.
+async fn is_signed_in(state: &HttpState, from: SocketAddr, headers: &HeaderMap, since: Option<Timestamp>) -> bool {
     let Some(cookie) = cookies::session(headers) else { return false };
     let found = auth::session::find_open(state, Some(from.ip()), &cookie).await;
-    found.ok().flatten().is_some_and(|(_, session)| session.tenant_active)
+    let is_of_attempt = |session: &SessionRow| since.is_none_or(|since| session.times().created_at >= since);
+    found.ok().flatten().is_some_and(|(_, session)| session.tenant_active && is_of_attempt(&session))
 }
 
 async fn come_back(

@@ -170,6 +170,13 @@ async fn who_comes_back_again_with_an_open_session_is_not_refused() {
         assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &json!(code)), "{body}");
     }
 
+    // So is why a sign-in that began after the session was refused.
+    clock.advance(std::time::Duration::from_secs(1));
+    let page = ana.login("/auth/login").await;
+    let (status, body) =
+        answer(ana.request(Method::GET, &format!("/auth/callback?code=unknown&state={}", state_of(&page)))).await;
+    assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &json!("sign_in_refused")), "{body}");
+
     // The state has expired before the session.
     clock.advance(std::time::Duration::from_secs(600));
     let back = ana.get(&path).await;
