@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use axum::http::Method;
 use serde_json::Value;
+use switchhook_core::phone_number::PhoneNumber;
 use url::form_urlencoded;
 
 use super::causes::{self, CallEnd};
@@ -165,6 +166,14 @@ fn transfer(
     Ok(Callback { wants_instructions: !bridged && !over, reply, ..about(vec![ended(bridged)]) })
 }
 
+/// Returns the called number in E.164 form: it comes as the address of a SIP domain or of WhatsApp too, or without its `+`.
+fn called(to: &str) -> String {
+    let number = to.strip_prefix("whatsapp:").unwrap_or(to);
+    let plus = if number.bytes().all(|byte| byte.is_ascii_digit()) { "+" } else { "" };
+    let number = format!("{plus}{number}").parse::<PhoneNumber>().ok().and_then(|number| number.e164());
+    number.unwrap_or_else(|| to.to_owned())
+}
+
 /// Handles an incoming call, or the answer of a call that we placed.
 fn voice(
     flavour: Flavour,
@@ -177,7 +186,7 @@ fn voice(
         return Ok(Callback { wants_instructions: true, reply, ..about(events) });
     }
     let (from, to) = (fields.get("From").or_else(|| fields.get("Caller")), fields.required("To")?);
-    let incoming = IncomingCall { from: from.unwrap_or("anonymous").to_owned(), to: to.to_owned() };
+    let incoming = IncomingCall { from: from.unwrap_or("anonymous").to_owned(), to: called(to) };
     Ok(Callback { incoming: Some(incoming), reply, ..about(Vec::new()) })
 }
 
@@ -309,6 +318,33 @@ mod tests {
         let hidden = read(VOICE, "CallSid=CA1&From=anonymous&To=%2B12025550199&Direction=inbound").expect("readable");
         assert_eq!(hidden.incoming.map(|incoming| incoming.from).as_deref(), Some("anonymous"));
         assert!(!hidden.wants_instructions);
+    }
+
+    #[test]
+    fn the_called_number_is_in_e164_form_however_it_is_written() {
+        for (to, expected) in [
+            ("%2B12025550199", "+12025550199"),
+            ("12025550199", "+12025550199"),
+            ("sip:%2B12025550199%40acme.sip.twilio.com", "+12025550199"),
+            ("sip:%2B12025550199%40acme.sip.twilio.com%3Buser%3Dphone", "+12025550199"),
+            ("sips:%252B12025550199%40acme.sip.twilio.com:5061", "+12025550199"),
+            ("whatsapp:%2B12025550199", "+12025550199"),
+            ("sip:reception%40acme.sip.twilio.com", "sip:reception@acme.sip.twilio.com"),
+            ("sip:1000%40acme.sip.twilio.com", "sip:1000@acme.sip.twilio.com"),
+            ("client:ava", "client:ava"),
+            ("whatsapp:", "whatsapp:"),
+            ("12345", "12345"),
+            ("02025550199", "02025550199"),
+            ("1234567890123456", "1234567890123456"),
+        ] {
+            let form = format!("CallSid=CA1&From=sip:%2B12025550100%40a.example&To={to}&Direction=inbound");
+            let incoming = read(VOICE, &form).expect("readable").incoming.expect("a call");
+            assert_eq!(
+                (incoming.from.as_str(), incoming.to.as_str()),
+                ("sip:+12025550100@a.example", expected),
+                "{to}"
+            );
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 mod write;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use serde_json::{Map, Number, Value};
@@ -25,7 +25,13 @@ const MAX_REPEATED: usize = 16 << 20;
 /// # Errors
 /// A sentence with the line.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
-    let mut reader = Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), values: 0, repeated: 0 };
+    let mut reader = Reader {
+        events: Parser::new_from_str(text),
+        bare_comments: bare_comments(text),
+        anchors: HashMap::new(),
+        values: 0,
+        repeated: 0,
+    };
     let mut document = None;
     loop {
         match reader.next()? {
@@ -43,8 +49,23 @@ fn at(span: &Span, words: &str) -> String {
     format!("line {} {words}", span.start.line())
 }
 
+/// Returns the lines, from 1, with a `#` and nothing else behind the colon of a field. It begins a comment, but the key of a telephone was
+/// meant.
+fn bare_comments(text: &str) -> HashSet<usize> {
+    let is_bare = |line: &str| {
+        let before = line.trim_end().strip_suffix('#').filter(|before| !before.contains('#'));
+        before.is_some_and(|before| before.trim_end().ends_with(':'))
+    };
+    text.lines().zip(1..).filter(|(line, _)| is_bare(line)).map(|(_, number)| number).collect()
+}
+
+fn is_left_out(event: &Event<'_>) -> bool {
+    matches!(event, Event::Scalar(text, ScalarStyle::Plain, ..) if text.is_empty())
+}
+
 struct Reader<'t> {
     events: Parser<'t, StrInput<'t>>,
+    bare_comments: HashSet<usize>,
     anchors: HashMap<usize, Value>,
     values: usize,
     repeated: usize,
@@ -114,8 +135,11 @@ impl<'t> Reader<'t> {
             if fields.contains_key(&name) {
                 return Err(at(&span, &format!("has the field {name:?} a second time")));
             }
-            let (event, span) = self.next()?;
-            let value = self.value(event, &span, depth + 1)?;
+            let (event, value_span) = self.next()?;
+            if is_left_out(&event) && self.bare_comments.contains(&span.end.line()) {
+                return Err(at(&span, "has a # that begins a comment: put it in quotes, or leave it out"));
+            }
+            let value = self.value(event, &value_span, depth + 1)?;
             fields.insert(name, value);
         }
     }
@@ -211,6 +235,8 @@ mod tests {
             ("False", json!(false)),
             ("~", json!(null)),
             ("", json!(null)),
+            ("# none yet", json!(null)),
+            ("#\n  next", json!("next")),
             ("12025550100", json!(12_025_550_100_u64)),
             ("-3", json!(-3)),
             ("0.7", json!(0.7)),
@@ -242,6 +268,10 @@ mod tests {
             ("a: [1, 2\n", "is not YAML: line"),
             ("a: \"b\n", "is not YAML: line"),
             ("a:\n\tb: 1\n", "is not YAML: line 2"),
+            ("dtmf:\n  finish_on_key: #\n  max_digits: 4\n", "line 2 has a # that begins a comment: put it in quotes"),
+            ("a: 1\r\n\"b\" :  #  \r\nc: 2\r\n", "line 2 has a #"),
+            ("- a: 1\n- b: #", "line 2 has a #"),
+            ("{a: 1, b: #\n}\n", "line 1 has a #"),
         ] {
             let error = parse(text).expect_err("wrong");
             assert!(error.contains(words), "{text}: {error}");

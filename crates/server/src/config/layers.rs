@@ -16,6 +16,13 @@ fn is_misspelt(name: &str, setting: &str) -> bool {
     setting.len() >= 6 && strsim::damerau_levenshtein(name, setting) <= 2
 }
 
+/// Returns whether there are quotation marks around a value. Files of variables that no shell reads, as for `docker run --env-file`,
+/// keep them, and a path in quotation marks would be a new folder.
+fn is_quoted(text: &str) -> bool {
+    let text = text.trim();
+    text.len() > 1 && ['"', '\''].iter().any(|mark| text.starts_with(*mark) && text.ends_with(*mark))
+}
+
 /// Settings from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -39,7 +46,7 @@ impl Layers {
     /// Merges the sources. An empty environment variable counts as not set.
     ///
     /// # Errors
-    /// If the file cannot be read, is not TOML, or has an unknown setting.
+    /// If the file cannot be read, is not TOML, or has an unknown setting, or a variable has quotation marks around its value.
     pub fn read(
         file: Option<&Path>,
         environment: impl Fn(&str) -> Option<String>,
@@ -64,6 +71,12 @@ impl Layers {
         for (key, setting) in &mut layers.0 {
             let variable = format!("{PREFIX}{}", key.to_uppercase());
             if let Some(text) = environment(&variable).filter(|text| !text.trim().is_empty()) {
+                if is_quoted(&text) {
+                    // The value may be a secret.
+                    return Err(ConfigError(format!(
+                        "{variable} has quotation marks around its value: leave them out."
+                    )));
+                }
                 *setting = Setting { text, source: variable };
             }
         }

@@ -86,12 +86,74 @@ fn each_bad_value_is_named_with_its_source() {
         ("SWITCHHOOK_RTC_ADDRESSES", "voice.example.com", "must be addresses such as"),
         ("SWITCHHOOK_RTC_ADDRESSES", "203.0.113.7, 0.0.0.0", "must be addresses such as"),
         ("SWITCHHOOK_PUBLIC_URL", "ftp://x", "http:// or https://"),
+        ("SWITCHHOOK_PUBLIC_URL", "https:voice.example.com", "such as https://voice.example.com, not \"https:voice"),
+        ("SWITCHHOOK_PUBLIC_URL", "https:/voice.example.com", "http:// or https://"),
+        ("SWITCHHOOK_PUBLIC_URL", "https:///voice.example.com", "http:// or https://"),
+        ("SWITCHHOOK_PUBLIC_URL", "https:\\\\voice.example.com", "http:// or https://"),
+        ("SWITCHHOOK_PUBLIC_URL", "https://voice.example.com\\x", "http:// or https://"),
+        ("SWITCHHOOK_PUBLIC_URL", "https://voice.example.com/a//b", "http:// or https://"),
+        ("SWITCHHOOK_PUBLIC_URL", "https://ava@voice.example.com", "user name or password"),
+        ("SWITCHHOOK_DATA_DIR", "\"/var/lib/switchhook\"", "has quotation marks around its value: leave them out"),
+        ("SWITCHHOOK_DATA_DIR", "'/var/lib/switchhook'\n", "quotation marks"),
+        ("SWITCHHOOK_MAX_CONNECTIONS", "\"\"", "quotation marks"),
+        ("SWITCHHOOK_DATA_DIR", "~/switchhook", "begins with ~, which is not expanded here: write the whole path"),
+        ("SWITCHHOOK_DATABASE_URL", "sqlite://~/switchhook.db", "not expanded here"),
+        ("SWITCHHOOK_EXTRA_CA", "~ava/ca.pem", "not expanded here"),
+        ("SWITCHHOOK_SIMULATOR_DIAL_LOG", "~/dialled", "not expanded here"),
         ("SWITCHHOOK_OIDC_ISSUER", "http://accounts.example.com", "https://"),
         ("SWITCHHOOK_OIDC_ALLOW", "example.com", "such as @example.com"),
     ];
     for (name, value, words) in table {
         let error = load(&[(name, value)]).expect_err(value);
         assert!(error.starts_with(name) && error.contains(words), "{name}={value}: {error}");
+    }
+}
+
+#[test]
+fn a_value_that_may_be_a_secret_is_not_shown_where_it_is_refused() {
+    for (name, value, words) in [
+        ("SWITCHHOOK_MASTER_KEY", "'hunter2'", "quotation marks"),
+        ("SWITCHHOOK_OIDC_CLIENT_SECRET", "\"hunter2\"", "quotation marks"),
+        ("SWITCHHOOK_DATABASE_URL", "\"postgres://user:hunter2@host/db\"", "quotation marks"),
+        ("SWITCHHOOK_PUBLIC_URL", "https://ava:hunter2@voice.example.com", "user name or password"),
+        ("SWITCHHOOK_PUBLIC_URL", "https:/ava:hunter2@voice.example.com", "such as https://voice.example.com"),
+    ] {
+        let error = load(&[(name, value)]).expect_err(value);
+        assert!(error.starts_with(name) && error.contains(words), "{name}={value}: {error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn line_breaks_behind_a_value_do_not_count() {
+    let key = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+    let line = format!("{key}\r\n");
+    let config = load(&[
+        ("SWITCHHOOK_DATA_DIR", "/var/lib/switchhook\n"),
+        ("SWITCHHOOK_DATABASE_URL", "postgres://user:pw@host/db\n"),
+        ("SWITCHHOOK_MASTER_KEY", line.as_str()),
+        ("SWITCHHOOK_ROLES", "api\n"),
+    ])
+    .expect("valid");
+    assert_eq!(config.data_dir, Path::new("/var/lib/switchhook"));
+    assert_eq!(config.database_url(), "postgres://user:pw@host/db");
+    assert_eq!(config.master_key.as_ref().map(|text| text.reveal().as_str()), Some(key));
+    assert_eq!(config.roles, [NodeRole::Api]);
+}
+
+#[test]
+fn the_public_address_is_stored_as_requests_use_it() {
+    for (text, stored) in [
+        ("https://voice.example.com", "https://voice.example.com"),
+        ("https://voice.example.com/\n", "https://voice.example.com"),
+        ("HTTPS://Voice.Example.com", "https://voice.example.com"),
+        ("https://b\u{fc}ro.example.com", "https://xn--bro-hoa.example.com"),
+        ("https://voice.example.com:443/Voice/", "https://voice.example.com/Voice"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("http://[::1]:8080/", "http://[::1]:8080"),
+    ] {
+        let config = load(&[("SWITCHHOOK_PUBLIC_URL", text)]).expect(text);
+        assert_eq!(config.public_url.as_deref(), Some(stored), "{text}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use switchhook_core::webhook::{AddressPolicy, Schedule};
+use switchhook_core::webhook::{AddressPolicy, Schedule, entered_url};
 use tracing_subscriber::EnvFilter;
 
 use super::{LogFormat, NodeRole};
@@ -44,15 +44,23 @@ pub(super) fn policy(text: &str) -> Result<AddressPolicy, String> {
     text.parse().map_err(|error| format!("must be networks such as 127.0.0.0/8, and http: {error}"))
 }
 
+/// Parses the service's own address. Other addresses are made from its text, so it is returned as requests use it, without a slash at
+/// its end.
 pub(super) fn public_url(text: &str) -> Result<String, String> {
-    let wrong = || format!("must be an http:// or https:// address, not {text:?}");
-    let url = url::Url::parse(text).map_err(|_| wrong())?;
+    // In front of an @ there may be a password, which is not shown.
+    let shown = if text.contains('@') { String::new() } else { format!(", not {text:?}") };
+    let wrong = || format!("must be an http:// or https:// address, such as https://voice.example.com{shown}");
+    let stored = entered_url(text).map_err(|_| wrong())?;
+    let url = url::Url::parse(&stored).map_err(|_| wrong())?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must not contain a user name or password: leave out what is in front of the @".to_owned());
+    }
     let fits = matches!(url.scheme(), "http" | "https")
         && url.has_host()
         && url.query().is_none()
         && url.fragment().is_none()
         && !url.path().contains("//");
-    if fits { Ok(text.trim_end_matches('/').to_owned()) } else { Err(wrong()) }
+    if fits { Ok(stored.trim_end_matches('/').to_owned()) } else { Err(wrong()) }
 }
 
 pub(super) fn database_url(text: &str) -> Result<String, String> {
@@ -63,6 +71,9 @@ pub(super) fn database_url(text: &str) -> Result<String, String> {
     // A parameter would become part of the file's name, and the service start on an empty database.
     if text.strip_prefix("sqlite://").is_some_and(|path| path.is_empty() || path.contains('?')) {
         return Err("must name a file after sqlite://, without parameters".to_owned());
+    }
+    if let Some(file) = text.strip_prefix("sqlite://") {
+        path(file)?;
     }
     let server = text.split_once("://").filter(|(scheme, _)| *scheme != "sqlite");
     if let Some(character) = server.and_then(|(_, rest)| unescaped(rest)) {
@@ -114,8 +125,16 @@ pub(super) fn public_addresses(text: &str) -> Result<Vec<(IpAddr, Option<u16>)>,
         .ok_or_else(|| format!("must be addresses such as 203.0.113.7 or 203.0.113.7:40000, not {text:?}"))
 }
 
+/// Parses the path of a file or folder. Only shells replace a `~`; elsewhere it would name a new folder.
+pub(super) fn path(text: &str) -> Result<PathBuf, String> {
+    if text.starts_with('~') {
+        return Err("has a path that begins with ~, which is not expanded here: write the whole path".to_owned());
+    }
+    Ok(PathBuf::from(text))
+}
+
 pub(super) fn readable_file(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
+    let path = path(text)?;
     if path.is_file() { Ok(path) } else { Err(format!("names a file that does not exist: {text}")) }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgSslMode};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -30,6 +30,15 @@ const INVALID: &str = "the database URL is not a valid postgres:// address";
 /// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
 
+/// Spellings of the parameter for the certificate authorities.
+const ROOT_CERTIFICATES: [&str; 3] = ["sslrootcert", "ssl-root-cert", "ssl-ca"];
+/// Spellings of those for the certificate of the service and its key.
+const OWN_CERTIFICATE: [&str; 4] = ["sslcert", "ssl-cert", "sslkey", "ssl-key"];
+/// Spellings of the one for encryption.
+const SSL_MODE: [&str; 2] = ["sslmode", "ssl-mode"];
+/// The authorities of the system, for libpq of PostgreSQL 16 and later.
+const SYSTEM: &str = "system";
+
 /// The database at this address cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -41,6 +50,7 @@ pub struct ReadOnly;
 /// Connects to the database at `url`; the node may open up to `most` connections. Waits for a server that is starting.
 pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget, Pooling)> {
     let options = connect_options(url)?;
+    check_files(url, options.get_ssl_mode())?;
     let deadline = Instant::now() + WORKER_PATIENCE;
     let mut last = None;
     let (limits, pooling) = loop {
@@ -117,6 +127,7 @@ async fn can_write(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
 fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
     let mut url: Url = with_host(url).parse().context(INVALID)?;
     let (known, unknown): (Vec<_>, Vec<_>) = url.query_pairs().into_owned().partition(|(name, _)| is_known(name));
+    let known = with_system_roots(known)?;
     url.set_query(None);
     if !known.is_empty() {
         url.query_pairs_mut().extend_pairs(known);
@@ -128,6 +139,53 @@ fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
     let options: PgConnectOptions = url.as_str().parse().context(INVALID)?;
     // Poolers such as PgBouncer refuse start-up parameters that they do not track. Floats arrive in binary, so its value has no effect.
     Ok(options.extra_float_digits(None))
+}
+
+/// Takes out `sslrootcert=system`, which the library would take for a file: it trusts the authorities of the system anyway. As for libpq,
+/// the server must then prove its name.
+fn with_system_roots(parameters: Vec<(String, String)>) -> anyhow::Result<Vec<(String, String)>> {
+    let (system, mut others): (Vec<_>, Vec<_>) =
+        parameters.into_iter().partition(|(name, value)| is_system(name, value));
+    if system.is_empty() {
+        return Ok(others);
+    }
+    let mode = others.iter().rfind(|(name, _)| SSL_MODE.contains(&name.as_str())).map(|(_, mode)| mode.clone());
+    match mode {
+        None => others.push(("sslmode".to_owned(), "verify-full".to_owned())),
+        Some(mode) if mode.eq_ignore_ascii_case("verify-full") => {}
+        // Every server would pass, or every one with a certificate.
+        Some(_) => anyhow::bail!(
+            "sslrootcert=system in the database URL needs sslmode=verify-full: set it, or leave sslmode out"
+        ),
+    }
+    Ok(others)
+}
+
+fn is_system(name: &str, value: &str) -> bool {
+    ROOT_CERTIFICATES.contains(&name) && value == SYSTEM
+}
+
+/// Checks that the files of certificates and keys can be read. The library reads them with each connection, and a failure would look like a
+/// database that is away.
+fn check_files(url: &str, mode: PgSslMode) -> anyhow::Result<()> {
+    if matches!(mode, PgSslMode::Disable | PgSslMode::Allow) {
+        return Ok(()); // The library reads none of them.
+    }
+    let url: Url = with_host(url).parse().context(INVALID)?;
+    for (name, value) in url.query_pairs() {
+        let is_own = OWN_CERTIFICATE.contains(&&*name);
+        let named = is_own || (ROOT_CERTIFICATES.contains(&&*name) && !is_system(&name, &value));
+        if !named || value.trim().starts_with("-----BEGIN") {
+            continue;
+        }
+        if let Err(error) = std::fs::read(&*value) {
+            // The text of a key may stand in place of its path.
+            let hidden = name.ends_with("key") && !value.starts_with(['/', '.']);
+            let path = if hidden { String::new() } else { format!("{value}: ") };
+            anyhow::bail!("{name} names a file that cannot be read: {path}{error}");
+        }
+    }
+    Ok(())
 }
 
 /// Returns the name of the database at an address, and the address as variables of libpq.
@@ -247,6 +305,66 @@ mod tests {
         let options = connect_options(url).expect("valid");
         assert_eq!(options.get_socket().map(|path| path.as_path()), Some("/run".as_ref()));
         assert_eq!(options.get_options(), Some("-c geqo=off"));
+    }
+
+    #[test]
+    fn the_authorities_of_the_system_are_no_file_and_need_the_name_of_the_server() {
+        let mode = |parameters: &str| {
+            let url = format!("postgres://user:pw@db.example.com/app?{parameters}");
+            let options = connect_options(&url)?;
+            check_files(&url, options.get_ssl_mode())?;
+            assert!(!options.to_url_lossy().query_pairs().any(|(name, _)| name == "sslrootcert"), "{parameters}");
+            anyhow::Ok(options.get_ssl_mode())
+        };
+        for parameters in [
+            "sslmode=verify-full&sslrootcert=system",
+            "ssl-root-cert=system&ssl-mode=VERIFY-FULL",
+            "sslrootcert=system",
+            "ssl-ca=system&application_name=a",
+        ] {
+            let mode = mode(parameters).expect(parameters);
+            assert!(matches!(mode, PgSslMode::VerifyFull), "{parameters}: {mode:?}");
+        }
+        for weak in ["disable", "prefer", "require", "verify-ca"] {
+            let error = mode(&format!("sslmode={weak}&sslrootcert=system")).expect_err(weak);
+            assert!(error.to_string().contains("needs sslmode=verify-full"), "{error}");
+        }
+        assert!(matches!(mode("sslmode=require").expect("valid"), PgSslMode::Require));
+        let (_, variables) = variables("postgres://db.example.com/app?sslrootcert=system").expect("valid");
+        assert!(variables.contains(&("PGSSLROOTCERT", "system".to_owned())), "libpq knows it");
+    }
+
+    #[test]
+    fn certificates_and_keys_that_cannot_be_read_are_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("ca.pem");
+        std::fs::write(&file, "").expect("written");
+        let check = |name: &str, value: &str| {
+            let mut url: Url = "postgres://user@db.example.com/app".parse().expect("valid");
+            url.query_pairs_mut().append_pair(name, value);
+            check_files(url.as_str(), PgSslMode::VerifyFull).map_err(|error| error.to_string())
+        };
+        let missing = folder.path().join("none.pem").display().to_string();
+        for name in ROOT_CERTIFICATES.into_iter().chain(OWN_CERTIFICATE) {
+            let error = check(name, &missing).expect_err(name);
+            let expected = format!("{name} names a file that cannot be read: {missing}: ");
+            assert!(error.starts_with(&expected), "{error}");
+            check(name, &folder.path().display().to_string()).expect_err("a folder");
+            check(name, &file.display().to_string()).expect("it can be read");
+            check(name, "-----BEGIN X-----\nMII=\n-----END X-----\n").expect("no file");
+        }
+        check("ssl", &missing).expect("another parameter");
+        let error = check("sslkey", "MHcCAQEEIB").expect_err("no file");
+        assert!(!error.contains("MHcC"), "{error}");
+        let url = format!("postgres://db.example.com/app?sslrootcert={missing}");
+        check_files(&url, PgSslMode::Disable).expect("without TLS nothing reads it");
+    }
+
+    #[tokio::test]
+    async fn a_start_without_its_certificates_fails_at_once() {
+        let url = "postgres://user@127.0.0.1:1/app?sslmode=verify-full&sslrootcert=/no/such/ca.pem";
+        let error = open(url, 33).await.map(drop).expect_err("no such file");
+        assert!(error.to_string().starts_with("sslrootcert names a file that cannot be read: /no/such/"), "{error:#}");
     }
 
     #[tokio::test]
