@@ -171,10 +171,12 @@ fn check_files(url: &str, mode: PgSslMode) -> anyhow::Result<()> {
     if matches!(mode, PgSslMode::Disable | PgSslMode::Allow) {
         return Ok(()); // The library reads none of them.
     }
+    // Other modes do not read the authorities, as with libpq.
+    let verifies = matches!(mode, PgSslMode::VerifyCa | PgSslMode::VerifyFull);
     let url: Url = with_host(url).parse().context(INVALID)?;
     for (name, value) in url.query_pairs() {
         let is_own = OWN_CERTIFICATE.contains(&&*name);
-        let named = is_own || (ROOT_CERTIFICATES.contains(&&*name) && !is_system(&name, &value));
+        let named = is_own || (verifies && ROOT_CERTIFICATES.contains(&&*name) && !is_system(&name, &value));
         if !named || value.trim().starts_with("-----BEGIN") {
             continue;
         }
@@ -358,6 +360,7 @@ mod tests {
         assert!(!error.contains("MHcC"), "{error}");
         let url = format!("postgres://db.example.com/app?sslrootcert={missing}");
         check_files(&url, PgSslMode::Disable).expect("without TLS nothing reads it");
+        check_files(&url, PgSslMode::Require).expect("without verification nothing reads it");
     }
 
     #[tokio::test]
