@@ -16,7 +16,7 @@ pub(super) fn to_json(result: &CallToolResult) -> Value {
     let has_text = !text.trim().is_empty();
     let structured = result.structured_content.clone();
     // PHP writes absent facts as an empty list.
-    let structured = structured.filter(|facts| !facts.is_null() && !(has_text && is_empty(facts)));
+    let structured = structured.filter(|facts| !(facts.is_null() || has_text && is_empty(facts)));
     if result.is_error == Some(true) {
         return failure(&text, structured.filter(|facts| !has_text && !is_empty(facts)));
     }
