@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 pub(crate) mod fuzz;
+mod loose;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,6 +27,7 @@ use tokio::sync::{OnceCell, Semaphore, watch};
 use tokio::time::{Instant, timeout};
 use url::Url;
 
+use self::loose::Document;
 use super::SignInError;
 use super::identity::Identity;
 use crate::config::{Config, OidcSettings, is_confidential};
@@ -47,7 +49,7 @@ const EXCHANGE_WAIT: Duration = Duration::from_secs(3);
 static UNVERIFIED: Seldom = Seldom::new();
 
 /// Accepted signatures of ID tokens. All are asymmetric: `none` proves nothing, and anyone with a shared secret can sign.
-const SIGNATURES: [CoreJwsSigningAlgorithm; 8] = [
+const SIGNATURES: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
@@ -55,6 +57,7 @@ const SIGNATURES: [CoreJwsSigningAlgorithm; 8] = [
     CoreJwsSigningAlgorithm::RsaSsaPssSha384,
     CoreJwsSigningAlgorithm::RsaSsaPssSha512,
     CoreJwsSigningAlgorithm::EcdsaP256Sha256,
+    CoreJwsSigningAlgorithm::EcdsaP384Sha384,
     CoreJwsSigningAlgorithm::EdDsa,
 ];
 
@@ -328,6 +331,7 @@ enum ExchangeError {
 }
 
 async fn send(http: &Client, request: HttpRequest) -> Result<HttpResponse, ExchangeError> {
+    let document = Document::of(&request);
     let (parts, body) = request.into_parts();
     let url = parts.uri.to_string();
     if !Url::parse(&url).is_ok_and(|url| is_confidential(&url)) {
@@ -351,7 +355,9 @@ async fn send(http: &Client, request: HttpRequest) -> Result<HttpResponse, Excha
         }
     }
     let text = text(content_type(response.headers()), &bytes);
-    answer.body(text.into_bytes()).map_err(|_| ExchangeError::Malformed)
+    // An error has other members.
+    let body = if response.status().is_success() { document.read(text) } else { text };
+    answer.body(body.into_bytes()).map_err(|_| ExchangeError::Malformed)
 }
 
 /// `client_secret_basic`, which is the default, unless the provider only takes the secret in the body.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use openidconnect::HttpRequest;
 use openidconnect::http::Response;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use switchhook_fuzz::{Dialogue, Read, Target};
 use switchhook_runtime::clock::Clock;
 use tokio::runtime;
 
+use super::loose::Document;
 use super::{Challenge, ExchangeError, Provider, discover};
 use crate::config::{Config, OidcSettings};
 
@@ -53,8 +55,19 @@ fn seeds() -> Vec<Dialogue> {
     vec![
         dialogue(&[metadata.clone(), keys.clone(), tokens(&key, &claims)]),
         dialogue(&[metadata.clone(), keys.clone(), tokens(&key, &without_email), user_info.clone()]),
-        dialogue(&[metadata, keys, tokens(&key, &without_flag), user_info]),
+        dialogue(&[metadata.clone(), keys.clone(), tokens(&key, &without_flag), user_info]),
+        dialogue(&loose(metadata, keys, tokens(&key, &without_email))),
     ]
+}
+
+/// Returns the answers of a provider that keeps to the types only of what is used.
+fn loose(mut metadata: Value, keys: Value, mut tokens: Value) -> [Value; 4] {
+    metadata["subject_types_supported"] = Value::Null;
+    metadata["op_policy_uri"] = json!("");
+    tokens["expires_in"] = json!("300");
+    let user_info =
+        json!({ "sub": "7", "email": "ana@example.com", "email_verified": true, "updated_at": "", "locale": {} });
+    [metadata, keys, tokens, user_info]
 }
 
 fn key() -> Ed25519KeyPair {
@@ -71,9 +84,11 @@ fn tokens(key: &Ed25519KeyPair, claims: &Value) -> Value {
 
 fn read(messages: &[Vec<u8>]) -> Read {
     let answers = Arc::new(Mutex::new(messages.iter().cloned().collect::<VecDeque<_>>()));
-    let http = move |_request| {
+    let http = move |request: HttpRequest| {
+        let document = Document::of(&request);
+        let loosely = |body: Vec<u8>| document.read(String::from_utf8_lossy(&body).into_owned()).into_bytes();
         let answer = answers.lock().expect("no panic").pop_front().ok_or(ExchangeError::Malformed);
-        let response = |body| Response::builder().header("content-type", "application/json").body(body);
+        let response = |body| Response::builder().header("content-type", "application/json").body(loosely(body));
         let response = answer.and_then(|body| response(body).map_err(|_| ExchangeError::Malformed));
         Box::pin(std::future::ready(response)) as futures_util::future::BoxFuture<'static, _>
     };

@@ -1,5 +1,6 @@
-//! An OpenID Connect provider, as Core 1.0 and Discovery 1.0 describe it. It signs with ES256, requires PKCE and the client's
-//! secret, and issues each code once. Tests decide who signs in, how the ID token is wrong, and when the provider is silent.
+//! An OpenID Connect provider, as Core 1.0 and Discovery 1.0 describe it. It signs with ES256 or ES384, requires PKCE and the
+//! client's secret, and issues each code once. Tests decide who signs in, how the ID token is wrong, what else is sent, and when the
+//! provider is silent.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -16,7 +17,9 @@ use axum::{Form, Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::rand::SystemRandom;
-use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair as _,
+};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use switchhook::config::OidcSettings;
@@ -44,6 +47,9 @@ struct Shared {
     issuer: String,
     clock: Clock,
     key: EcdsaKeyPair,
+    p384_key: EcdsaKeyPair,
+    /// Members to replace in the documents at these paths.
+    replaced: Mutex<HashMap<&'static str, Value>>,
     codes: Mutex<HashMap<String, Grant>>,
     /// The response of the user info endpoint, by access token.
     user_info: Mutex<HashMap<String, Value>>,
@@ -68,6 +74,8 @@ struct Grant {
 pub(crate) enum Signed {
     /// Correctly.
     Well,
+    /// Correctly, with its P-384 key.
+    WithP384,
     /// With `alg: none`.
     Not,
     /// With the client's secret.
@@ -83,7 +91,9 @@ impl Oidc {
         let shared = Arc::new(Shared {
             issuer: format!("http://{address}"),
             clock: clock.clone(),
-            key: new_key(),
+            key: new_key(&ECDSA_P256_SHA256_FIXED_SIGNING),
+            p384_key: new_key(&ECDSA_P384_SHA384_FIXED_SIGNING),
+            replaced: Mutex::default(),
             codes: Mutex::default(),
             user_info: Mutex::default(),
             connections: AtomicUsize::new(0),
@@ -141,10 +151,7 @@ impl Oidc {
             "iss": self.issuer(), "sub": "ana", "aud": CLIENT_ID, "iat": now, "exp": now + 300, "nonce": sent["nonce"],
             "email": "ana@example.com", "email_verified": true, "name": "Ana",
         });
-        for (name, value) in claims.as_object().expect("an object") {
-            all[name] = value.clone();
-        }
-        all.as_object_mut().expect("an object").retain(|_, value| !value.is_null());
+        replace(&mut all, &claims);
         let grant = Grant {
             challenge: sent["code_challenge"].clone(),
             redirect: sent["redirect_uri"].clone(),
@@ -154,6 +161,11 @@ impl Oidc {
         let code = random();
         self.shared.codes.lock().expect("whole").insert(code.clone(), grant);
         code
+    }
+
+    /// Replaces these members of the document at `path` from now on; `null` removes one.
+    pub(crate) fn replace(&self, path: &'static str, members: Value) {
+        self.shared.replaced.lock().expect("whole").insert(path, members);
     }
 
     /// Sets whether requests are held.
@@ -195,26 +207,35 @@ impl Drop for Oidc {
 impl Shared {
     /// Signs claims in the compact form of RFC 7515.
     fn sign(&self, claims: &Value, signed: Signed) -> String {
-        let (algorithm, other) = match signed {
-            Signed::Well => ("ES256", None),
-            Signed::ByAnother => ("ES256", Some(new_key())),
-            Signed::Not => ("none", None),
-            Signed::WithSecret => ("HS256", None),
+        let (algorithm, key_id) = match signed {
+            Signed::Well | Signed::ByAnother => ("ES256", "1"),
+            Signed::WithP384 => ("ES384", "2"),
+            Signed::Not => ("none", "1"),
+            Signed::WithSecret => ("HS256", "1"),
         };
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let text = format!("{}.{}", part(&json!({ "alg": algorithm, "kid": "1" })), part(claims));
+        let text = format!("{}.{}", part(&json!({ "alg": algorithm, "kid": key_id })), part(claims));
+        let with =
+            |key: &EcdsaKeyPair| key.sign(&SystemRandom::new(), text.as_bytes()).expect("signed").as_ref().to_vec();
         let signature = match signed {
             Signed::Not => Vec::new(),
             Signed::WithSecret => {
                 let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, CLIENT_SECRET.as_bytes());
                 ring::hmac::sign(&key, text.as_bytes()).as_ref().to_vec()
             }
-            Signed::Well | Signed::ByAnother => {
-                let key = other.as_ref().unwrap_or(&self.key);
-                key.sign(&SystemRandom::new(), text.as_bytes()).expect("signed").as_ref().to_vec()
-            }
+            Signed::Well => with(&self.key),
+            Signed::WithP384 => with(&self.p384_key),
+            Signed::ByAnother => with(&new_key(&ECDSA_P256_SHA256_FIXED_SIGNING)),
         };
         format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
+    }
+
+    /// Returns the document at `path` as the test wants it.
+    fn document(&self, path: &str, mut body: Value) -> Json<Value> {
+        if let Some(members) = self.replaced.lock().expect("whole").get(path) {
+            replace(&mut body, members);
+        }
+        Json(body)
     }
 }
 
@@ -225,10 +246,18 @@ async fn attend(State(shared): State<Arc<Shared>>, request: Request, next: Next)
     next.run(request).await
 }
 
-fn new_key() -> EcdsaKeyPair {
+/// Replaces members of an object; `null` removes one.
+fn replace(object: &mut Value, members: &Value) {
+    for (name, value) in members.as_object().expect("an object") {
+        object[name] = value.clone();
+    }
+    object.as_object_mut().expect("an object").retain(|_, value| !value.is_null());
+}
+
+fn new_key(algorithm: &'static EcdsaSigningAlgorithm) -> EcdsaKeyPair {
     let random = SystemRandom::new();
-    let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).expect("a key");
-    EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref(), &random).expect("a key")
+    let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
+    EcdsaKeyPair::from_pkcs8(algorithm, document.as_ref(), &random).expect("a key")
 }
 
 fn random() -> String {
@@ -237,20 +266,26 @@ fn random() -> String {
 
 async fn configuration(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let issuer = &shared.issuer;
-    Json(json!({
+    let metadata = json!({
         "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"),
         "token_endpoint": format!("{issuer}/token"), "userinfo_endpoint": format!("{issuer}/userinfo"),
         "jwks_uri": format!("{issuer}/jwks"), "response_types_supported": ["code"], "subject_types_supported": ["public"],
         // As a careless provider offers it.
-        "id_token_signing_alg_values_supported": ["ES256", "HS256", "none"],
-    }))
+        "id_token_signing_alg_values_supported": ["ES256", "ES384", "HS256", "none"],
+    });
+    shared.document("/.well-known/openid-configuration", metadata)
 }
 
 async fn keys(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    // An uncompressed point: 4, x, y.
-    let point = shared.key.public_key().as_ref();
-    let (x, y) = (URL_SAFE_NO_PAD.encode(&point[1..33]), URL_SAFE_NO_PAD.encode(&point[33..]));
-    Json(json!({ "keys": [{ "kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "1", "x": x, "y": y }] }))
+    let public = |key: &EcdsaKeyPair, id: &str, curve: &str, algorithm: &str| {
+        // An uncompressed point: 4, x, y.
+        let point = &key.public_key().as_ref()[1..];
+        let (x, y) = point.split_at(point.len() / 2);
+        let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
+        json!({ "kty": "EC", "crv": curve, "use": "sig", "alg": algorithm, "kid": id, "x": x, "y": y })
+    };
+    let keys = [public(&shared.key, "1", "P-256", "ES256"), public(&shared.p384_key, "2", "P-384", "ES384")];
+    Json(json!({ "keys": keys }))
 }
 
 async fn token(
@@ -271,7 +306,7 @@ async fn token(
     let access = random();
     shared.user_info.lock().expect("whole").insert(access.clone(), grant.user_info);
     let body = json!({ "access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": grant.token });
-    Json(body).into_response()
+    shared.document("/token", body).into_response()
 }
 
 /// Returns id and secret, each form-encoded (RFC 6749 section 2.3.1).

@@ -127,6 +127,7 @@ async fn a_flag_that_is_not_in_the_id_token_is_asked_for() {
     let (open, open_oidc) = with_provider(morning(), |_| {}).await;
     let ana = "ana@example.com";
     let said = |sub: &str, email: &str, flag: Value| json!({ "sub": sub, "email": email, "email_verified": flag });
+    let odd = json!({ "sub": "10", "email": ana, "email_verified": true, "locale": 7 });
     for (sub, flag, user_info, allowed, address) in [
         ("1", Value::Null, said("1", ana, json!(true)), true, ana),
         ("2", Value::Null, said("2", "Ana@Example.com", json!("true")), true, ana),
@@ -140,6 +141,9 @@ async fn a_flag_that_is_not_in_the_id_token_is_asked_for() {
         ("8", Value::Null, json!({}), false, ana),
         // An explicit one is final.
         ("9", json!(false), said("9", ana, json!(true)), false, ana),
+        // Other claims, and the flag itself, of another type.
+        ("10", Value::Null, odd, true, ana),
+        ("11", Value::Null, said("11", ana, json!("yes")), false, ana),
     ] {
         let claims = json!({ "sub": sub, "email_verified": flag });
         let expected = if allowed { StatusCode::FOUND } else { StatusCode::FORBIDDEN };
@@ -155,7 +159,7 @@ async fn a_flag_that_is_not_in_the_id_token_is_asked_for() {
         assert_eq!(back.status(), StatusCode::FOUND, "{sub}");
         assert_eq!(person.who().await.1["person"]["email"], address, "{sub}");
     }
-    assert_eq!(strict_oidc.requests("/userinfo"), 8, "an explicit flag is not asked for");
+    assert_eq!(strict_oidc.requests("/userinfo"), 10, "an explicit flag is not asked for");
     strict.stop().await;
     open.stop().await;
 }
@@ -201,6 +205,61 @@ async fn times_are_read_as_seconds_and_as_text() {
     });
     ana.come_back(&page, &oidc.code_with(&page, bare, Signed::Well, claims)).await;
     assert_eq!(ana.who().await.1["person"]["email"], "ana@example.com");
+    service.stop().await;
+}
+
+/// Azure AD sends numbers as text, and some discovery documents lack the types of subjects.
+#[tokio::test]
+async fn members_that_are_not_used_may_have_any_type() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let metadata = json!({ "subject_types_supported": null, "op_policy_uri": "", "claims_supported": "all" });
+    oidc.replace("/.well-known/openid-configuration", metadata);
+    for (subject, tokens) in [
+        ("text", json!({ "expires_in": "3600", "ext_expires_in": "3600", "not_before": "1763712000" })),
+        ("fraction", json!({ "expires_in": 3599.5 })),
+        ("scopes", json!({ "scope": ["openid", "email"], "refresh_token": false })),
+    ] {
+        oidc.replace("/token", tokens);
+        let mut ana = browser(&service);
+        let back = ana.sign_in(&oidc, json!({ "sub": subject })).await;
+        assert_eq!((back.status(), ana.session().is_some()), (StatusCode::FOUND, true), "{subject}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn claims_of_another_type_are_left_out_of_user_info() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let ana = json!("ana@example.com");
+    for (subject, claims, email) in [
+        ("time", json!({ "updated_at": "yesterday" }), &ana),
+        ("empty", json!({ "updated_at": "", "picture": "" }), &ana),
+        ("locale", json!({ "locale": { "language": "es" }, "zoneinfo": -5 }), &ana),
+        ("address", json!({ "address": "Lima", "phone_number": 511 }), &ana),
+        ("name", json!({ "name": { "given": "Ana" } }), &ana),
+        ("list", json!({ "email": ["ana@example.com"] }), &Value::Null),
+    ] {
+        let mut user_info = json!({ "sub": subject, "email": "ana@example.com", "email_verified": true });
+        for (name, value) in claims.as_object().expect("an object") {
+            user_info[name] = value.clone();
+        }
+        let bare = json!({ "sub": subject, "email": null, "email_verified": null, "name": null });
+        let mut browser = browser(&service);
+        let page = browser.login("/auth/login").await;
+        let back = browser.come_back(&page, &oidc.code_with(&page, bare, Signed::Well, user_info)).await;
+        assert_eq!(back.status(), StatusCode::FOUND, "{subject}");
+        assert_eq!(&browser.who().await.1["person"]["email"], email, "{subject}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_signed_with_p_384_holds() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let mut ana = browser(&service);
+    let page = ana.login("/auth/login").await;
+    let back = ana.come_back(&page, &oidc.code(&page, json!({}), Signed::WithP384)).await;
+    assert_eq!((back.status(), ana.session().is_some()), (StatusCode::FOUND, true));
     service.stop().await;
 }
 
