@@ -5,6 +5,7 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::SendError;
 use switchhook_net::outbound::ws::{CloseFrame, OpenError};
 use switchhook_runtime::clock::Clock;
@@ -178,7 +179,7 @@ impl ErrorMessage {
 
 /// Classifies an HTTP response with an error status.
 pub(crate) fn classify_response(status: u16, headers: &HeaderMap, body: &str) -> Classified {
-    let parsed = serde_json::from_str::<Value>(body);
+    let parsed = lenient_json::from_str::<Value>(body);
     let mut error_body = match &parsed {
         Ok(body) => ErrorBody::read(body),
         Err(_) if body.trim_start().starts_with('<') => ErrorBody::default(),
@@ -299,7 +300,7 @@ impl ErrorBody {
         // OpenRouter's copy of what the provider behind it said, as text.
         let copied = error.get("metadata").and_then(|metadata| metadata.get("raw")).and_then(Value::as_str);
         let copied =
-            copied.map(|raw| serde_json::from_str(raw).map_or_else(|_| Self::text(raw), |raw| Self::read(&raw)));
+            copied.map(|raw| lenient_json::from_str(raw).map_or_else(|_| Self::text(raw), |raw| Self::read(&raw)));
         let Self { message, codes: of_copied, .. } = copied.unwrap_or_default();
         // Azure's specific code.
         let inner = error.get("innererror").and_then(|inner| inner.get("code")).and_then(Value::as_str);

@@ -9,6 +9,7 @@ use reqwest::{Client, Response};
 use serde::Serialize;
 use serde_json::Value;
 use switchhook_core::private::Private;
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::{explain, unpacked};
 use tokio::time::timeout;
 use utoipa::ToSchema;
@@ -170,7 +171,7 @@ impl AskedVoices {
             let key = self.key.as_ref();
             return Err(AttemptError::from_classified(self.provider, classified.at_url(&url), key, TIME_LIMIT));
         }
-        serde_json::from_slice(&body)
+        lenient_json::from_slice(&body)
             .map_err(|_| AttemptError::unusable(self.provider, "its list of voices is not JSON"))
     }
 }

@@ -10,6 +10,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use switchhook_core::conversation::SpokenWord;
 use switchhook_core::private::Private;
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::ws::{Message, below};
 
 use super::VERSION;
@@ -103,7 +104,7 @@ impl TtsProtocol for CartesiaTts {
 
     fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
         let Message::Text(text) = message else { return Ok(Vec::new()) };
-        let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
+        let message: Value = lenient_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
         let context = message.get("context_id").and_then(Value::as_str).map(str::to_owned);
         let event = match message.get("type").and_then(Value::as_str) {
             Some("chunk") => TtsEvent::Audio(AudioChunk { audio: audio(&message)?, timing: WordTiming::None }),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use reqwest::header::AUTHORIZATION;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::ws::{Message, below};
 
 use super::PROVIDER;
@@ -117,7 +118,7 @@ impl TtsProtocol for DeepgramTts {
         let event = match message {
             Message::Binary(audio) => TtsEvent::Audio(AudioChunk { audio: audio.to_vec(), timing: WordTiming::None }),
             Message::Text(text) => {
-                let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
+                let message: Value = lenient_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
                 match message.get("type").and_then(Value::as_str) {
                     Some("Flushed") => TtsEvent::Done,
                     Some("Cleared") => TtsEvent::Cancelled,

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::ws::{Message, below};
 
 use crate::adapter_config::AdapterConfig;
@@ -123,7 +124,7 @@ impl TtsProtocol for ElevenLabsTts {
 
     fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
         let Message::Text(text) = message else { return Ok(Vec::new()) };
-        let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
+        let message: Value = lenient_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
         // Names differ between versions of the API.
         let either = |one: &str, other: &str| message.get(one).or_else(|| message.get(other));
         let context = either("contextId", "context_id").and_then(Value::as_str).map(str::to_owned);

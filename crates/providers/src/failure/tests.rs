@@ -14,6 +14,7 @@ fn the_providers_own_words_are_found_in_whatever_shape() {
         (vec![], r#"{"error":{"message":"No such model","code":"x"}}"#, "No such model (x, status 400)"),
         (vec![], r#"{"detail":[{"msg":"field required"}]}"#, "field required (status 400)"),
         (vec![], r#"{"detail":{"status":"x","message":"Bad key"}}"#, "Bad key (x, status 400)"),
+        (vec![], r#"{"error":{"message":"No \ud83d","code":"x"}}"#, "No \u{fffd} (x, status 400)"),
         (vec![], r#"{"detail":"Invalid API key"}"#, "Invalid API key (status 400)"),
         (vec![], r#"{"error":"model 'x' not found"}"#, "model 'x' not found (status 400)"),
         (vec![], r#"{"object":"error","message":"Bad."}"#, "Bad. (status 400)"),

@@ -15,7 +15,9 @@ use super::{KEYTERM_LIMITS, PROVIDER};
 use crate::SttOptions;
 use crate::adapter_config::AdapterConfig;
 use crate::failure;
-use crate::stt::{Encoding, KeepAlive, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttSettings, SttStreamConfig};
+use crate::stt::{
+    Encoding, KeepAlive, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttSettings, SttStreamConfig, spoken_text,
+};
 use crate::websocket::{Handshake, StreamError, field, json as parse};
 
 /// The model when neither the agent nor the connection names one.
@@ -95,7 +97,8 @@ impl SttAdapter for Realtime {
     }
 
     fn protocol(&self, options: &SttOptions) -> Box<dyn SttProtocol> {
-        Box::new(TranscriptionSession::new(self.session(options), self.finalize()))
+        let terms = KEYTERM_LIMITS.of(options).into_iter().map(str::to_owned).collect();
+        Box::new(TranscriptionSession { terms, ..TranscriptionSession::new(self.session(options), self.finalize()) })
     }
 
     fn stream_config(&self, _: &SttOptions) -> SttStreamConfig {
@@ -118,6 +121,8 @@ impl SttAdapter for Realtime {
 
 struct TranscriptionSession {
     setup: Value,
+    /// The terms that the model was asked to expect.
+    terms: Vec<String>,
     /// Whether we commit; otherwise the server commits when it detects silence.
     finalize: bool,
     ready: bool,
@@ -139,7 +144,15 @@ struct TranscriptText {
 
 impl TranscriptionSession {
     fn new(setup: Value, finalize: bool) -> Self {
-        Self { setup, finalize, ready: false, items: VecDeque::new(), texts: HashMap::new(), reported: VecDeque::new() }
+        Self {
+            setup,
+            terms: Vec::new(),
+            finalize,
+            ready: false,
+            items: VecDeque::new(),
+            texts: HashMap::new(),
+            reported: VecDeque::new(),
+        }
     }
 
     fn delta(&mut self, message: &Value) -> Result<Vec<SttMessage>, StreamError> {
@@ -171,7 +184,7 @@ impl TranscriptionSession {
         let text = self.texts.entry(item.to_owned()).or_default();
         text.complete = true;
         match words {
-            Ok(words) => words.clone_into(&mut text.words),
+            Ok(words) => text.words = spoken_text(words, &self.terms),
             Err(broken) => text.failed = Some(broken),
         }
         self.expect(item);
@@ -400,6 +413,16 @@ mod tests {
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
         let mut session = TranscriptionSession::new(Value::Null, true);
         assert_eq!(describe(&mut session, &messages), ["= a", "flushed", "= b", "flushed"]);
+    }
+
+    #[test]
+    fn expected_words_that_come_back_from_noise_are_not_the_callers() {
+        let completed = |id: &str, text: &str| item("completed", id, &format!(r#","transcript":"{text}""#));
+        let messages = [completed("a", "Harbor Table, Ava, Sarah."), completed("b", "[noise]"), completed("c", "Ava.")];
+        let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+        let terms = ["Harbor Table", "Ava", "Sarah"].map(str::to_owned).to_vec();
+        let mut session = TranscriptionSession { terms, ..TranscriptionSession::new(Value::Null, true) };
+        assert_eq!(describe(&mut session, &messages), ["= ", "flushed", "= ", "flushed", "= Ava.", "flushed"]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use switchhook_media::format::AudioFormat;
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::{SendError, explain, unpacked};
 use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
@@ -142,7 +143,11 @@ impl OpenAiSpeech {
         let body = beginning(&mut response, self.timeouts.gap).await;
         let key = self.server.key();
         if status.is_success() {
-            return Err(AttemptError::from_message(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
+            return Err(AttemptError::from_message(
+                PROVIDER,
+                &lenient_json::from_slice(&body).unwrap_or_default(),
+                key,
+            ));
         }
         let body = String::from_utf8_lossy(&body);
         let classified = classify_response(status.as_u16(), &headers, &body).at_url(&url);

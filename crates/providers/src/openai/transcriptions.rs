@@ -14,6 +14,7 @@ use switchhook_core::call::ErrorCode;
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_media::frame::CallerAudio;
 use switchhook_media::{resample, wav};
+use switchhook_net::lenient_json;
 use switchhook_net::outbound::unpacked;
 use switchhook_net::queues::Queue;
 use switchhook_runtime::clock;
@@ -26,6 +27,7 @@ use crate::adapter_config::AdapterConfig;
 use crate::failure::{AttemptError, classify_response};
 use crate::parameters::Parameters;
 use crate::segment::{Segment, Segmenter};
+use crate::stt::spoken_text;
 use crate::{ProviderError, Stt, SttEvent, SttOptions, SttSession, understood};
 
 /// The model when neither the agent nor the connection names one.
@@ -105,10 +107,12 @@ impl Stt for Transcriptions {
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
         let format = options.format;
+        let terms = KEYTERM_LIMITS.of(&options).into_iter().map(str::to_owned).collect();
         let client = SegmentClient {
             server: self.server.clone(),
             format,
             fields: self.fields(options),
+            terms,
             rate: self.rate,
             finalize_timeout: self.finalize_timeout,
             proven: AtomicBool::new(false),
@@ -183,6 +187,8 @@ struct SegmentClient {
     /// The call's format.
     format: AudioFormat,
     fields: Vec<(String, String)>,
+    /// The terms in the prompt.
+    terms: Vec<String>,
     rate: u32,
     finalize_timeout: Duration,
     /// Whether the server has ever responded as expected.
@@ -290,7 +296,8 @@ impl SegmentClient {
             }
             let json = headers.get("content-type").and_then(|value| value.to_str().ok());
             let json = json.is_some_and(|kind| kind.contains("json"));
-            text(&body, json).map_err(|words| AttemptError::failed(PROVIDER, words))
+            let heard = text(&body, json).map_err(|words| AttemptError::failed(PROVIDER, words))?;
+            Ok(spoken_text(&heard, &self.terms))
         };
         let late = |_| Err(AttemptError::timeout(PROVIDER, self.finalize_timeout));
         tokio::time::timeout(self.finalize_timeout, response).await.unwrap_or_else(late)
@@ -338,7 +345,7 @@ fn form(fields: &[(String, String)], file: &[u8]) -> (String, Vec<u8>) {
 /// Returns the text of a response: an object with `text` or with `segments` that have texts, a JSON string, or plain text. Without speech,
 /// some servers send `null` or no segment.
 fn text(body: &str, json: bool) -> Result<String, String> {
-    let response: Value = match serde_json::from_str(body) {
+    let response: Value = match lenient_json::from_str(body) {
         Ok(response) => response,
         Err(_) if json => return Err("its response is not JSON".to_owned()),
         Err(_) => return Ok(body.trim().to_owned()),
@@ -406,6 +413,7 @@ mod tests {
             (r#"{"text":"Book a table.","segments":[]}"#, "Book a table."),
             (r#"{"text":"Book a table.","segments":[{"start":0.1,"text":null}]}"#, "Book a table."),
             (r#"{"text":"Book a table.","segments":null}"#, "Book a table."),
+            (r#"{"text":"Book a table \ud83d"}"#, "Book a table \u{fffd}"),
             (r#"{"text":null}"#, ""),
             (r#"{"text":null,"segments":[{"text":" Book."}]}"#, "Book."),
         ] {

@@ -12,6 +12,7 @@ mod task;
 #[cfg(test)]
 pub(crate) mod testing;
 mod transcripts;
+mod wordless;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub(crate) use self::protocol::{
 };
 pub(crate) use self::server::SttServer;
 pub(crate) use self::settings::{KeytermLimits, STT_SETTINGS, SttDefaults, SttSettings};
+pub(crate) use self::wordless::spoken_text;
 
 use self::connection::{Connector, TIMEOUTS};
 use self::task::{SentAudio, Task};

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use self::alignment::{Alignment, AlignmentKind};
 use super::protocol::{SttMessage, SttStreamConfig};
+use super::wordless::has_words;
 use crate::SttEvent;
 
 /// Text that arrives within this time after its segment became final without it still belongs to that segment.
@@ -184,7 +185,9 @@ impl Transcripts {
             return self.partial_event();
         }
         // Emitted now, they would be one turn, and the final text another.
-        if changed && !self.is_empty() {
+        if !has_words(&self.finalized) && !has_words(&self.partial) {
+            self.partial.clear();
+        } else if changed {
             self.late = Some(now + self.stream_config.finalize_timeout);
         }
         Vec::new()
@@ -353,7 +356,7 @@ impl Transcripts {
             last.at = now;
             events.push(SttEvent::Final { segment: last.segment, text: last.text.trim().to_owned() });
         }
-        if !remainder.trim().is_empty() {
+        if has_words(remainder) {
             self.append_final(remainder);
             self.unexpected_chars += remainder.chars().count();
             let segment = self.unanswered(now);
@@ -403,19 +406,21 @@ impl Transcripts {
         }
         let finalized = self.finalized.len();
         self.append_final(&partial);
-        let text = std::mem::take(&mut self.finalized);
+        let mut text = std::mem::take(&mut self.finalized);
+        if !has_words(&text) {
+            text.clear();
+        }
         let event = SttEvent::Final { segment, text: text.trim().to_owned() };
-        self.last = Some(LastFinal { segment, text, finalized, at: now });
+        self.last = Some(LastFinal { segment, finalized: finalized.min(text.len()), text, at: now });
         event
     }
 
     fn partial_event(&self) -> Vec<SttEvent> {
-        if self.is_empty() {
+        let text = join(&self.finalized, &self.partial, self.stream_config.separator);
+        if !has_words(&text) {
             return Vec::new();
         }
-        vec![SttEvent::Partial {
-            text: join(&self.finalized, &self.partial, self.stream_config.separator).trim().to_owned(),
-        }]
+        vec![SttEvent::Partial { text: text.trim().to_owned() }]
     }
 
     fn append_final(&mut self, text: &str) {

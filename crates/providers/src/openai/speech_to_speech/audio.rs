@@ -41,6 +41,22 @@ impl Format {
         }
     }
 
+    /// Returns the format that a session reports, as an object or by its name, if it is another one.
+    pub(super) fn other(self, reported: &Value) -> Option<String> {
+        let name = reported.as_str().or_else(|| reported["type"].as_str())?;
+        let is_same = match self {
+            Self::Mulaw => matches!(name, "audio/pcmu" | "g711_ulaw"),
+            Self::Alaw => matches!(name, "audio/pcma" | "g711_alaw"),
+            // The beta's `pcm16` has this rate too; some servers call it `pcm24` or `pcm`.
+            Self::Linear16 => name == "audio/pcm" || name.starts_with("pcm"),
+        };
+        let other_rate = reported["rate"].as_u64().filter(|rate| *rate != u64::from(PCM_RATE));
+        match other_rate.filter(|_| self == Self::Linear16) {
+            Some(rate) => Some(format!("{name} at {rate} Hz")),
+            None => (!is_same).then(|| name.to_owned()),
+        }
+    }
+
     fn rate(self) -> u32 {
         if self == Self::Linear16 { PCM_RATE } else { g711::SAMPLE_RATE }
     }

@@ -80,9 +80,12 @@ impl OpenAiRealtime {
         if std::mem::replace(&mut self.ready, true) {
             return Ok(Vec::new());
         }
-        for direction in ["input", "output"] {
-            let format = &message["session"]["audio"][direction]["format"]["type"];
-            if let Some(other) = format.as_str().filter(|format| *format != self.format.name()) {
+        let session = &message["session"];
+        let [input, output] = ["input", "output"].map(|direction| &session["audio"][direction]["format"]);
+        // A server with the beta's names ignores the formats that were requested. What the beta reports of its input may be wrong.
+        let output = if output.is_null() { &session["output_audio_format"] } else { output };
+        for (direction, format) in [("input", input), ("output", output)] {
+            if let Some(other) = self.format.other(format) {
                 let wanted = self.format.name();
                 return Err(StreamError::Permanent(format!(
                     "it uses {other} for {direction} in place of {wanted}; choose another settings.realtime_format"

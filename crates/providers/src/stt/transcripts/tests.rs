@@ -115,6 +115,18 @@ fn several_final_texts_of_a_segment_are_joined_once() {
 }
 
 #[test]
+fn punctuation_alone_is_neither_words_nor_a_turn() {
+    for (text, expected) in [(".", vec!["0 "]), ("…", vec!["0 "]), ("#", vec!["~ #", "~ #", "0 #"])] {
+        let noise = vec![Starts, Partial(text), Stops(0), Happens::Final(text), Flushed];
+        assert_eq!(events(noise), expected, "{text}");
+    }
+    let late = vec![Starts, Happens::Final("Yes"), Stops(0), Flushed, Happens::Final("."), Partial("…"), Passes(5_000)];
+    assert_eq!(finals(late), ["0 Yes"], "the rest is no second turn");
+    let pieces = vec![Starts, Happens::Final("Yes"), Happens::Final("."), Stops(0), Flushed];
+    assert_eq!(finals_in(SttStreamConfig { separator: "", ..CONFIG }, pieces), ["0 Yes."], "it belongs to words");
+}
+
+#[test]
 fn a_segment_is_answered_in_time_also_without_an_answer_of_the_provider() {
     let slow = vec![Starts, Partial("yes"), Stops(0), Passes(1_499), Passes(1), Passes(5_000)];
     assert_eq!(finals(slow), ["0 yes"]);

@@ -61,12 +61,32 @@ fn a_session_is_set_up_and_given_what_was_said_before_it() {
 
 #[test]
 fn a_server_that_uses_another_format_than_it_was_asked_for_is_refused() {
-    let updated = json!({ "type": "session.updated", "session": { "audio": { "output": { "format": { "type": "audio/pcm" } } } } });
-    let refused = wire().read(&updated.to_string()).err();
-    assert!(
-        matches!(&refused, Some(StreamError::Permanent(words)) if words.contains("settings.realtime_format")),
-        "{refused:?}"
-    );
+    let output = |format: Value| json!({ "audio": { "output": { "format": format } } });
+    let pcm = |rate: u32| json!({ "type": "audio/pcm", "rate": rate });
+    for (format, session, other) in [
+        (Format::Mulaw, output(json!({ "type": "audio/pcm" })), Some("audio/pcm")),
+        (Format::Mulaw, json!({ "output_audio_format": "pcm16" }), Some("pcm16")),
+        (Format::Alaw, json!({ "output_audio_format": "g711_ulaw" }), Some("g711_ulaw")),
+        (Format::Linear16, json!({ "output_audio_format": "g711_alaw" }), Some("g711_alaw")),
+        (Format::Linear16, output(pcm(16_000)), Some("audio/pcm at 16000 Hz")),
+        (Format::Linear16, output(pcm(24_000)), None),
+        (Format::Linear16, output(json!({ "type": "audio/pcm", "rate": null })), None),
+        (Format::Linear16, json!({ "output_audio_format": "pcm16" }), None),
+        (Format::Linear16, json!({ "output_audio_format": "pcm24" }), None),
+        (Format::Mulaw, json!({ "input_audio_format": "pcm16", "output_audio_format": "g711_ulaw" }), None),
+        (Format::Mulaw, output(json!({ "type": "audio/pcmu", "rate": 24_000 })), None),
+        (Format::Mulaw, json!({ "output_audio_format": null }), None),
+    ] {
+        let mut wire = OpenAiRealtime::new(json!({}), String::new(), &[], format, AudioFormat::Narrowband);
+        let refused = wire.read(&json!({ "type": "session.updated", "session": session }).to_string()).err();
+        let expected = other.map(|other| {
+            let wanted = format.name();
+            StreamError::Permanent(format!(
+                "it uses {other} for output in place of {wanted}; choose another settings.realtime_format"
+            ))
+        });
+        assert_eq!(refused, expected, "{session}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
+use switchhook_net::lenient_json;
 
 use crate::talk::tools::MAX_TEXT;
 
@@ -20,7 +21,7 @@ pub(super) fn to_json(result: &CallToolResult) -> Value {
     if result.is_error == Some(true) {
         return failure(&text, structured.filter(|facts| !has_text && !is_empty(facts)));
     }
-    let written = || serde_json::from_str::<Value>(&text).ok().filter(|value| value.is_object() || value.is_array());
+    let written = || lenient_json::from_str::<Value>(&text).ok().filter(|value| value.is_object() || value.is_array());
     match structured.or_else(written) {
         Some(facts) if facts.to_string().len() <= WHOLE => facts,
         Some(facts) => json!({ "text": truncate(&facts.to_string()), "whole": false }),
@@ -99,6 +100,8 @@ mod tests {
         let picture = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
         let resource = json!({ "type": "resource", "resource": { "uri": "file:///a", "text": "Menu." } });
         assert_eq!(shown(json!({ "content": [text("{\"free\":7}")] })), json!({ "free": 7 }));
+        let cut = text(r#"{"note":"Full \ud83d"}"#);
+        assert_eq!(shown(json!({ "content": [cut] })), json!({ "note": "Full \u{fffd}" }));
         let both = json!({ "content": [text("Seven.")], "structuredContent": { "free": 7 } });
         assert_eq!(shown(both), json!({ "free": 7 }));
         let several = json!({ "content": [text("Seven."), picture, resource] });
