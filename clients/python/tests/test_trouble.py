@@ -389,3 +389,29 @@ def test_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SWITCHHOOK_API_KEY")
     with pytest.raises(Exception, match="SWITCHHOOK_API_KEY"):
         Switchhook()
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
+    """A proxy that the environment names, as in companies."""
+    for name in ("no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "REQUEST_METHOD"):
+        monkeypatch.delenv(name, raising=False)
+    with Double(Answer(200, {"id": "t2"})) as double:
+        for name in ("http_proxy", "HTTP_PROXY"):
+            monkeypatch.setenv(name, double.url)
+        yield double
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_service_on_this_machine_is_reached_without_a_proxy(proxy: Double, host: str) -> None:
+    with Double(Answer(200, {"id": "t1"}), Answer(200, {"id": "t1"})) as double:
+        url = double.url.replace("127.0.0.1", host)
+        assert Switchhook("vk_dev_any", url).tenant.get().id == "t1"
+        async with AsyncSwitchhook("vk_dev_any", url) as made:
+            assert (await made.tenant.get()).id == "t1"
+    assert proxy.received == []
+
+
+def test_other_services_are_reached_through_the_proxy(proxy: Double) -> None:
+    assert Switchhook("vk_dev_any", "http://voice.example.com").tenant.get().id == "t2"
+    assert proxy.received[0].path == "http://voice.example.com/v1/tenant"

@@ -51,7 +51,9 @@ class AsyncSwitchhook:
     ) -> None:
         self._options = options(api_key, base_url, timeout, max_retries)
         self._owns_http = http_client is None
-        self._http = http_client or httpx.AsyncClient(limits=httpx.Limits(max_connections=100), follow_redirects=False)
+        self._http = http_client or httpx.AsyncClient(
+            limits=httpx.Limits(max_connections=100), follow_redirects=False, trust_env=self._options.uses_environment
+        )
         transport = AsyncTransport(self._options, self._http)
         self.agents: resources.AsyncAgents = resources.AsyncAgents(transport)
         self.api_keys: resources.AsyncApiKeys = resources.AsyncApiKeys(transport)

@@ -52,7 +52,9 @@ class Switchhook:
     ) -> None:
         self._options = options(api_key, base_url, timeout, max_retries)
         self._owns_http = http_client is None
-        self._http = http_client or httpx.Client(limits=httpx.Limits(max_connections=100), follow_redirects=False)
+        self._http = http_client or httpx.Client(
+            limits=httpx.Limits(max_connections=100), follow_redirects=False, trust_env=self._options.uses_environment
+        )
         transport = Transport(self._options, self._http)
         self.agents: resources.Agents = resources.Agents(transport)
         self.api_keys: resources.ApiKeys = resources.ApiKeys(transport)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -40,6 +42,11 @@ class Options:
             "timeout": httpx.Timeout(read_timeout, connect=min(10.0, self.timeout, read_timeout)),
         }
 
+    @property
+    def uses_environment(self) -> bool:
+        """Whether httpx reads proxies from the environment. A proxy cannot reach a service on this machine, and would get the key."""
+        return not _is_local(self.base_url)
+
     def __repr__(self) -> str:
         return f"Options(base_url={self.base_url!r}, timeout={self.timeout}, max_retries={self.max_retries})"
 
@@ -52,3 +59,13 @@ def options(api_key: str | None, base_url: str | None, timeout: float, max_retri
         raise SwitchhookError("The API key has characters that no key has. Was it copied as a whole, without quotes or line ends?")
     base = base_url or os.environ.get("SWITCHHOOK_URL") or "http://127.0.0.1:8080"
     return Options(key, base.rstrip("/").removesuffix("/v1"), timeout, max_retries)
+
+
+def _is_local(base_url: str) -> bool:
+    """Whether requests stay on this machine, without encryption."""
+    try:
+        url = urlsplit(base_url)
+        host = url.hostname or ""
+        return url.scheme == "http" and (host == "localhost" or ip_address(host).is_loopback)
+    except ValueError:
+        return False

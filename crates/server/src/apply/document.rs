@@ -139,6 +139,7 @@ impl Found {
             self.problems.push(place.problem("must be an object"));
             return None;
         };
+        self.warn_of_variables(&place, &fields);
         let mut entry = Entry { place, kind, fields, unset: Vec::new() };
         match kind {
             Kind::Connection => self.read_credentials(&mut entry, environment),
@@ -146,6 +147,20 @@ impl Found {
             Kind::Number | Kind::Webhook => {}
         }
         Some(entry)
+    }
+
+    /// Warns of variables where none is read: a tool's server would be sent `Bearer ${TOKEN}`.
+    fn warn_of_variables(&mut self, place: &Place, fields: &Map<String, Value>) {
+        let mut found = Vec::new();
+        for (name, value) in fields.iter().filter(|(name, _)| *name != "credentials") {
+            list_variables(value, name, &mut found);
+        }
+        let warning = |(path, variable): (String, String)| {
+            place.below(&path).problem(format!(
+                "has ${{{variable}}}, which stays as it is: variables are read only in credentials of connections"
+            ))
+        };
+        self.warnings.extend(found.into_iter().map(warning));
     }
 
     fn read_instructions(&mut self, entry: &mut Entry, folder: &Path) {
@@ -217,15 +232,36 @@ enum Written<'t> {
 }
 
 fn placeholder(text: &str) -> Written<'_> {
-    let Some((before, rest)) = text.split_once("${") else { return Written::Literal };
-    let Some((name, after)) = rest.split_once('}') else { return Written::Literal };
+    match at_variable(text) {
+        Some(("", name, "")) if name.starts_with(OF_SERVICE) => Written::Setting,
+        Some(("", name, "")) => Written::Variable(name),
+        Some(_) => Written::Mixed,
+        None => Written::Literal,
+    }
+}
+
+/// Splits a text at its first `${`: the text before it, the name of the variable, and the text behind it.
+fn at_variable(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once("${")?;
+    let (name, after) = rest.split_once('}')?;
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit());
-    match is_name {
-        true if before.is_empty() && after.is_empty() && name.starts_with(OF_SERVICE) => Written::Setting,
-        true if before.is_empty() && after.is_empty() => Written::Variable(name),
-        true => Written::Mixed,
-        false => Written::Literal,
+    is_name.then_some((before, name, after))
+}
+
+/// Lists the texts in a value that name a variable: their paths, and the names.
+fn list_variables(value: &Value, path: &str, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => {
+            found.extend(at_variable(text).map(|(_, name, _)| (path.to_owned(), name.to_owned())));
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| list_variables(item, &format!("{path}[{at}]"), found));
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| list_variables(value, &format!("{path}.{name}"), found));
+        }
+        _ => {}
     }
 }
 
@@ -286,6 +322,25 @@ mod tests {
         let warned = texts(&found.warnings);
         assert_eq!(warned.len(), 3, "{warned:?}");
         assert!(warned.iter().all(|words| !words.contains("literal") && words.contains("environment")), "{warned:?}");
+    }
+
+    #[test]
+    fn variables_that_are_not_read_are_named() {
+        let tools =
+            json!([{ "type": "http", "headers": { "Authorization": "Bearer ${CRM_TOKEN}", "X": "$5 {x} ${1}" } }]);
+        let found = found(json!({
+            "connections": [{ "settings": { "model": "${MODEL}" }, "credentials": { "api_key": "${SET}" } }],
+            "agents": [{ "tools": tools }],
+        }));
+        let words = "which stays as it is: variables are read only in credentials of connections";
+        let expected = [
+            format!("a.yaml: agents[0].tools[0].headers.Authorization: has ${{CRM_TOKEN}}, {words}"),
+            format!("a.yaml: connections[0].settings.model: has ${{MODEL}}, {words}"),
+        ];
+        let mut warned = texts(&found.warnings);
+        warned.sort();
+        assert_eq!(warned, expected);
+        assert!(found.problems.is_empty() && found.entries.len() == 2);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut reader = Reader {
         events: Parser::new_from_str(text),
         bare_comments: bare_comments(text),
+        cut_lines: cut_lines(text),
         anchors: HashMap::new(),
         values: 0,
         repeated: 0,
@@ -59,6 +60,31 @@ fn bare_comments(text: &str) -> HashSet<usize> {
     text.lines().zip(1..).filter(|(line, _)| is_bare(line)).map(|(_, number)| number).collect()
 }
 
+/// Returns the columns, by line from 1, at which text ends before a `#` that begins a comment and was meant as a key or a number: `Suite #5`,
+/// `Press #.`. Comments begin with a blank, a letter or another sign.
+fn cut_lines(text: &str) -> HashMap<usize, HashSet<usize>> {
+    let lines = text.lines().zip(1..).map(|(line, number)| (number, cut_columns(line)));
+    lines.filter(|(_, columns)| !columns.is_empty()).collect()
+}
+
+fn cut_columns(line: &str) -> HashSet<usize> {
+    let is_meant = |behind: &str| {
+        let next = behind.trim_end().chars().next();
+        next.is_none_or(|next| next.is_ascii_digit() || ".,;?)".contains(next))
+    };
+    let mut columns = HashSet::new();
+    let mut end = 0;
+    for (column, (at, letter)) in line.char_indices().enumerate() {
+        if letter == '#' && column > end && is_meant(&line[at + 1..]) {
+            columns.insert(end);
+        }
+        if !matches!(letter, ' ' | '\t') {
+            end = column + 1;
+        }
+    }
+    columns
+}
+
 fn is_left_out(event: &Event<'_>) -> bool {
     matches!(event, Event::Scalar(text, ScalarStyle::Plain, ..) if text.is_empty())
 }
@@ -66,6 +92,8 @@ fn is_left_out(event: &Event<'_>) -> bool {
 struct Reader<'t> {
     events: Parser<'t, StrInput<'t>>,
     bare_comments: HashSet<usize>,
+    /// The columns, by line, at which a text that needs quotes would end.
+    cut_lines: HashMap<usize, HashSet<usize>>,
     anchors: HashMap<usize, Value>,
     values: usize,
     repeated: usize,
@@ -89,6 +117,7 @@ impl<'t> Reader<'t> {
         }
         self.values += 1;
         self.check_size(span)?;
+        let is_plain = matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..));
         let (value, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => (scalar(text, style, tag.as_deref(), span)?, anchor),
             Event::SequenceStart(anchor, tag) => {
@@ -102,12 +131,21 @@ impl<'t> Reader<'t> {
             Event::Alias(anchor) => return self.repeat(anchor, span),
             _ => return Err(at(span, "ends too early")),
         };
+        if is_plain && value.is_string() && self.is_cut(span) {
+            let words = "has a text that ends before a #, which begins a comment: put the text in quotes";
+            return Err(at(&Span::empty(span.end), words));
+        }
         if anchor != 0 {
             self.count(&value);
             self.check_size(span)?;
             self.anchors.insert(anchor, value.clone());
         }
         Ok(value)
+    }
+
+    /// Returns whether the text without quotes is probably longer than what was read of it.
+    fn is_cut(&self, span: &Span) -> bool {
+        self.cut_lines.get(&span.end.line()).is_some_and(|ends| ends.contains(&span.end.col()))
     }
 
     fn list(&mut self, depth: usize) -> Result<Value, String> {
@@ -236,6 +274,11 @@ mod tests {
             ("~", json!(null)),
             ("", json!(null)),
             ("# none yet", json!(null)),
+            ("Suite 5 # the 5th", json!("Suite 5")),
+            ("Suite#5", json!("Suite#5")),
+            ("0.7 #1 choice", json!(0.7)),
+            ("\"Suite #5\" #5", json!("Suite #5")),
+            ("|\n    Suite #5\n    Press #.", json!("Suite #5\nPress #.\n")),
             ("#\n  next", json!("next")),
             ("12025550100", json!(12_025_550_100_u64)),
             ("-3", json!(-3)),
@@ -272,6 +315,12 @@ mod tests {
             ("a: 1\r\n\"b\" :  #  \r\nc: 2\r\n", "line 2 has a #"),
             ("- a: 1\n- b: #", "line 2 has a #"),
             ("{a: 1, b: #\n}\n", "line 1 has a #"),
+            ("label: Suite #5\n", "line 1 has a text that ends before a #"),
+            ("a: 1\r\nb: Büro  #12, dann links # ja\r\n", "line 2 has a text that ends before a #"),
+            ("- To go back, press #. Else wait.\n", "line 1 has a text that ends before a #"),
+            ("a: Then press #  \n", "line 1 has a text that ends before a #"),
+            ("a: One line\n  and Suite\t#5\n", "line 2 has a text that ends before a #"),
+            ("a: [x, Suite #5]\n]\n", "line 1 has a text that ends before a #"),
         ] {
             let error = parse(text).expect_err("wrong");
             assert!(error.contains(words), "{text}: {error}");

@@ -74,8 +74,10 @@ pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, CliError> {
             format!("stopped following call {id}, which may still be live; end it with `POST /v1/calls/{id}/hangup`");
         return Ok(output::failed(&words, 1));
     }
-    let call = api.get(&format!("/v1/calls/{id}")).await?;
-    report(&api, call, &screen, json).await
+    tokio::select! {
+        done = report(&api, &id, &screen, json) => done,
+        _ = follower.interrupts.recv() => Ok(output::failed(&unread(&id), 1)),
+    }
 }
 
 fn request(args: &Args, agent: &str) -> Value {
@@ -234,11 +236,42 @@ impl CallWatcher<'_> {
     }
 }
 
-async fn report(api: &Api, mut call: Value, screen: &Screen, json: bool) -> Result<ExitCode, CliError> {
+fn unread(id: &str) -> String {
+    format!("call {id} has ended, but its result was not read: get it with `GET /v1/calls/{id}`")
+}
+
+/// Reads from the service, also from one that restarts or limits requests: nodes that drain stop with their last call.
+async fn patiently<T>(read: impl AsyncFn() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let give_up = Instant::now() + RECONNECT_TIMEOUT;
+    loop {
+        let error = match read().await {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let left = give_up.saturating_duration_since(Instant::now());
+        match delay_after(&error).filter(|delay| *delay < left) {
+            Some(delay) => tokio::time::sleep(delay).await,
+            None => return Err(error),
+        }
+    }
+}
+
+/// Returns the delay before a failed request is repeated; `None` if it would fail again.
+fn delay_after(error: &anyhow::Error) -> Option<Duration> {
+    let Some(refused) = error.downcast_ref::<Refused>() else { return Some(POLL_INTERVAL) };
+    let passes = refused.status == StatusCode::TOO_MANY_REQUESTS || refused.status.is_server_error();
+    // Some proxies send `Retry-After: 0`.
+    passes.then(|| refused.retry_after.unwrap_or(POLL_INTERVAL).max(POLL_INTERVAL))
+}
+
+/// Reads what a call brought, and shows it.
+async fn report(api: &Api, id: &str, screen: &Screen, json: bool) -> Result<ExitCode, CliError> {
+    let call = patiently(async || api.get(&format!("/v1/calls/{id}")).await).await;
+    let mut call = call.with_context(|| unread(id))?;
     let completed = call["status"] == "completed";
     if json {
-        let id = text(&call["id"]);
-        call["transcript"] = api.list(&format!("/v1/calls/{id}/transcript")).await?.into();
+        let said = patiently(async || api.list(&format!("/v1/calls/{id}/transcript")).await).await;
+        call["transcript"] = said.with_context(|| unread(id))?.into();
         output::json(&call)?;
     } else {
         screen.line_of("");

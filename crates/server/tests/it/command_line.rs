@@ -1,9 +1,16 @@
 //! The command line: its output and exit codes.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::extract::State;
+use axum::http::header::RETRY_AFTER;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
+use axum::{Json, Router};
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, SqliteConnection};
@@ -235,4 +242,35 @@ async fn the_openapi_document_describes_every_path_of_the_api() {
     ] {
         assert!(paths.contains_key(path), "{path} of {:?}", paths.keys().collect::<Vec<_>>());
     }
+}
+
+/// Answers as a service that has just started again when a call has ended: it refuses the result and the transcript at first.
+async fn restarted(State(asked): State<Arc<Mutex<HashSet<String>>>>, uri: Uri) -> Response {
+    let first = asked.lock().expect("no panic").insert(uri.path().to_owned());
+    match uri.path() {
+        "/v1/agents" => Json(json!({ "data": [{ "id": "a1", "name": "Ava" }] })).into_response(),
+        "/v1/calls" => Json(json!({ "id": "c1" })).into_response(),
+        "/v1/calls/c1/events" => StatusCode::NO_CONTENT.into_response(),
+        "/v1/calls/c1" if first => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        "/v1/calls/c1" => Json(json!({ "id": "c1", "status": "completed" })).into_response(),
+        _ if first => (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "1")]).into_response(),
+        _ => Json(json!({ "data": [{ "role": "agent", "text": "Hello." }] })).into_response(),
+    }
+}
+
+#[tokio::test]
+async fn the_result_of_a_call_is_read_when_the_service_is_back() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    let asked = Arc::<Mutex<HashSet<String>>>::default();
+    let router = Router::new().fallback(restarted).with_state(asked);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let node = Node::new().await;
+    let mut command = node.command();
+    command.args(["call", "+12025550100", "--agent", "Ava", "--key", "vk_dev_any", "--json", "--url", &url]);
+    let ended = tokio::task::spawn_blocking(move || run(&mut command)).await;
+    let (code, out, err) = ended.expect("no panic");
+    assert_eq!(code, Some(0), "{err}");
+    let call: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&call["status"], &call["transcript"][0]["text"]), (&json!("completed"), &json!("Hello.")));
 }
