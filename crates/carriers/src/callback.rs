@@ -178,6 +178,20 @@ impl std::fmt::Debug for IncomingCall {
     }
 }
 
+/// Returns a number in E.164 form that a carrier wrote as the address of a SIP domain, with or without its scheme, or without its `+`.
+pub(crate) fn e164(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_sip = text.starts_with("sip:") || text.starts_with("sips:");
+    let prefix = if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        "+"
+    } else if text.contains('@') && !is_sip {
+        "sip:"
+    } else {
+        ""
+    };
+    format!("{prefix}{text}").parse::<PhoneNumber>().ok()?.e164()
+}
+
 /// The body of our reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::causes;
 use crate::CarrierEvent;
-use crate::callback::{Callback, CallbackError, IncomingCall, Reply};
+use crate::callback::{Callback, CallbackError, IncomingCall, Reply, e164};
 
 #[derive(Deserialize)]
 struct Envelope {
@@ -51,8 +51,9 @@ pub(super) fn read(body: &[u8]) -> Result<Callback, CallbackError> {
         payload.text("call_control_id").ok_or_else(|| malformed("The event has no call_control_id."))?;
     let carrier_call_id = carrier_call_id.into_owned();
     let incoming = event_type == "call.initiated" && payload.text("direction").as_deref() == Some("incoming");
-    let number = |field| number(&payload.text(field).unwrap_or_default());
-    let incoming = incoming.then(|| IncomingCall { from: number("from"), to: number("to") });
+    let party = |field| payload.text(field).unwrap_or_default();
+    let called = |to: &str| e164(to).unwrap_or_else(|| to.to_owned());
+    let incoming = incoming.then(|| IncomingCall { from: number(&party("from")), to: called(&party("to")) });
     let events = events(&event_type, &payload);
     // Incoming calls have none.
     let reference = payload.text("client_state").as_deref().and_then(token_of);
@@ -199,6 +200,25 @@ mod tests {
         assert_eq!((incoming.from.as_str(), incoming.to.as_str()), ("+12025550123", "+12025550100"));
         let hidden = json!({ "direction": "incoming", "from": "anonymous" });
         assert_eq!(event("call.initiated", hidden).incoming.expect("somebody calls").from, "anonymous");
+    }
+
+    #[test]
+    fn the_called_number_is_in_e164_form_however_it_is_written() {
+        for (to, expected) in [
+            ("+12025550100", "+12025550100"),
+            ("12025550100", "+12025550100"),
+            ("sip:+12025550100@acme.sip.telnyx.com", "+12025550100"),
+            ("sip:%2B12025550100@acme.sip.telnyx.com:5061;transport=tls", "+12025550100"),
+            ("+12025550100@acme.sip.telnyx.com", "+12025550100"),
+            ("sip:reception@acme.sip.telnyx.com", "sip:reception@acme.sip.telnyx.com"),
+            ("reception@acme.sip.telnyx.com", "reception@acme.sip.telnyx.com"),
+            ("1000", "1000"),
+            ("", ""),
+        ] {
+            let arriving = json!({ "direction": "incoming", "from": "sip:ava@a.example", "to": to });
+            let incoming = event("call.initiated", arriving).incoming.expect("somebody calls");
+            assert_eq!((incoming.from.as_str(), incoming.to.as_str()), ("sip:ava@a.example", expected), "{to}");
+        }
     }
 
     #[test]

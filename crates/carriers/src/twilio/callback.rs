@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use axum::http::Method;
 use serde_json::Value;
-use switchhook_core::phone_number::PhoneNumber;
 use url::form_urlencoded;
 
 use super::causes::{self, CallEnd};
@@ -13,7 +12,7 @@ use super::topics::{AMD, DOCUMENT, STATUS, STREAM, TRANSFER, VOICE};
 use super::{Flavour, twiml};
 use crate::CarrierEvent;
 use crate::address::Addresses;
-use crate::callback::{Callback, CallbackError, CallbackRequest, IncomingCall, Reply};
+use crate::callback::{Callback, CallbackError, CallbackRequest, IncomingCall, Reply, e164};
 
 /// Reads a request whose signature was checked.
 ///
@@ -166,12 +165,9 @@ fn transfer(
     Ok(Callback { wants_instructions: !bridged && !over, reply, ..about(vec![ended(bridged)]) })
 }
 
-/// Returns the called number in E.164 form: it comes as the address of a SIP domain or of WhatsApp too, or without its `+`.
+/// Returns the called number in E.164 form, also where it is the address of a SIP domain or of WhatsApp.
 fn called(to: &str) -> String {
-    let number = to.strip_prefix("whatsapp:").unwrap_or(to);
-    let plus = if number.bytes().all(|byte| byte.is_ascii_digit()) { "+" } else { "" };
-    let number = format!("{plus}{number}").parse::<PhoneNumber>().ok().and_then(|number| number.e164());
-    number.unwrap_or_else(|| to.to_owned())
+    e164(to.strip_prefix("whatsapp:").unwrap_or(to)).unwrap_or_else(|| to.to_owned())
 }
 
 /// Handles an incoming call, or the answer of a call that we placed.
@@ -325,6 +321,8 @@ mod tests {
         for (to, expected) in [
             ("%2B12025550199", "+12025550199"),
             ("12025550199", "+12025550199"),
+            // A plus sign that is not escaped is a blank.
+            ("+12025550199", "+12025550199"),
             ("sip:%2B12025550199%40acme.sip.twilio.com", "+12025550199"),
             ("sip:%2B12025550199%40acme.sip.twilio.com%3Buser%3Dphone", "+12025550199"),
             ("sips:%252B12025550199%40acme.sip.twilio.com:5061", "+12025550199"),

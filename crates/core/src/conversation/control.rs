@@ -14,8 +14,11 @@ impl Conversation {
         if !is_key(key) || !d.agent.dtmf.enabled || !self.strategy.takes_keys(d) {
             return;
         }
-        d.dtmf.press(key, &d.agent.dtmf, d.now);
+        let counts = d.dtmf.press(key, &d.agent.dtmf, d.now);
         d.caller_active();
+        if !counts {
+            return;
+        }
         self.strategy.key_pressed(d);
         if d.agent.dtmf.interrupt && self.strategy.may_be_cut_off(d) {
             self.strategy.stop(d, false);

@@ -16,16 +16,23 @@ pub(super) struct DtmfCollector {
     current: String,
     length: usize,
     pressed_at: Option<Timestamp>,
+    /// When the last input was ended by its length. The finish key may still follow it.
+    filled_at: Option<Timestamp>,
 }
 
 impl DtmfCollector {
-    pub(super) fn press(&mut self, key: char, settings: &Dtmf, now: Timestamp) {
+    /// Adds a key. Returns whether it counts: the finish key of an input that its length has ended already does not.
+    pub(super) fn press(&mut self, key: char, settings: &Dtmf, now: Timestamp) -> bool {
+        let finishes = settings.finish_key() == Some(key);
+        let follows = self.filled_at.take().is_some_and(|filled| now.since(filled) <= timeout(settings));
+        if finishes && follows {
+            return false;
+        }
         self.pressed_at = Some(now);
         self.length += 1;
         if self.length > MOST {
-            return;
+            return true;
         }
-        let finishes = settings.finish_key() == Some(key);
         // The finish key on its own is an input.
         if !finishes || self.current.is_empty() {
             self.current.push(key);
@@ -33,7 +40,10 @@ impl DtmfCollector {
         let most = usize::try_from(settings.max_digits).unwrap_or(usize::MAX);
         if finishes || self.current.len() >= most {
             self.complete.push(std::mem::take(&mut self.current));
+            // In a menu each key is an input, the finish key too.
+            self.filled_at = (!finishes && most > 1).then_some(now);
         }
+        true
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -53,8 +63,7 @@ impl DtmfCollector {
     /// Returns when the input is over unless another key is pressed; `None` without any input.
     pub(super) fn over_at(&self, settings: &Dtmf) -> Option<Timestamp> {
         let pressed = self.pressed_at?;
-        let timeout = Duration::from_millis(settings.digit_timeout_ms.into());
-        Some(if self.is_complete() { pressed } else { pressed + timeout })
+        Some(if self.is_complete() { pressed } else { pressed + timeout(settings) })
     }
 
     /// Returns the inputs as the model sees them, marked as keys; empty if there are none.
@@ -66,8 +75,14 @@ impl DtmfCollector {
 
     /// Takes the collected inputs.
     pub(super) fn take(&mut self) -> Self {
-        std::mem::take(self)
+        let filled_at = self.filled_at;
+        std::mem::replace(self, Self { filled_at, ..Self::default() })
     }
+}
+
+/// Returns how long a pause between two keys of an input may be.
+fn timeout(settings: &Dtmf) -> Duration {
+    Duration::from_millis(settings.digit_timeout_ms.into())
 }
 
 #[cfg(test)]
@@ -84,5 +99,26 @@ mod tests {
         keys.press('#', &settings, at(100));
         assert_eq!((keys.text().as_str(), keys.over_at(&settings)), ("[keys] 4", Some(at(100))));
         assert!(!keys.take().is_empty() && keys.is_empty());
+    }
+
+    #[test]
+    fn the_finish_key_behind_a_full_input_belongs_to_it() {
+        let at = Timestamp::from_millis;
+        // The most digits, when the finish key follows and how often, and what is left of it.
+        for (max_digits, pressed, left) in [
+            (2, vec![2_100], ""),
+            (2, vec![2_101], "[keys] #"),
+            (2, vec![500, 600], "[keys] #"),
+            (1, vec![500], "[keys] #"),
+        ] {
+            let settings = Dtmf { max_digits, ..Dtmf::default() };
+            let mut keys = DtmfCollector::default();
+            assert!(keys.press('4', &settings, at(0)) && keys.press('7', &settings, at(100)) && keys.is_complete());
+            keys.take();
+            for ms in &pressed {
+                keys.press('#', &settings, at(*ms));
+            }
+            assert_eq!((keys.text().as_str(), keys.is_empty()), (left, left.is_empty()), "{max_digits} {pressed:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::tool_call::ToolCall;
+use crate::agent::SEND_DTMF;
 
 /// Follows the agent's instructions in every request, so that the model writes for speech.
 const SPOKEN_STYLE: &str = "You are talking on the phone. Answer in one or two short spoken sentences, without lists, \
@@ -74,6 +75,14 @@ impl History {
     /// Returns whether the caller's last message has no response yet.
     pub(super) fn is_unanswered(&self) -> bool {
         self.messages.last().is_some_and(|last| last.role == Role::User)
+    }
+
+    /// Returns whether the model pressed keys and nothing has followed, so that it may wait in silence.
+    pub(super) fn has_pressed_keys(&self) -> bool {
+        let last = self.messages.iter().rfind(|message| message.role != Role::Tool);
+        last.is_some_and(|last| {
+            !last.tool_calls.is_empty() && last.tool_calls.iter().all(|call| call.name == SEND_DTMF)
+        })
     }
 
     /// Returns the messages as they will be once the caller has said `text`.

@@ -236,6 +236,12 @@ impl CallerTurn {
     }
 }
 
+/// Returns the text of a transcript; empty if it has no words: for noise and silence STT writes a full stop, an
+/// ellipsis or a musical note.
+pub(super) fn spoken(text: &str) -> &str {
+    if text.contains(char::is_alphanumeric) { text.trim() } else { "" }
+}
+
 fn joined<'t>(texts: impl Iterator<Item = &'t String>) -> String {
     let all: Vec<&str> = texts.map(String::as_str).filter(|text| !text.is_empty()).collect();
     all.join(" ")

@@ -13,12 +13,16 @@ use super::sentences::SentenceSplitter;
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::End;
-use crate::conversation::history::Message;
+use crate::conversation::history::{Message, Role};
 use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tool_call::ToolCall;
 use crate::conversation::tools::{END_CALL, NOT_TRANSFERRED, Returned};
 use crate::language::is_unspaced;
+
+/// Instructs the model to respond again after a response that cannot be spoken.
+const NO_WORDS: &str = "Your last response had no words, so the caller heard nothing. Answer in words, unless you mean to wait in \
+     silence.";
 
 /// A request to the LLM.
 pub(super) struct CompletionRequest {
@@ -37,6 +41,10 @@ pub(super) struct CompletionRequest {
     /// Whether something was said before its tools ran.
     said_before: bool,
     first_text: Option<Timestamp>,
+    /// Whether the response has text other than blanks.
+    has_text: bool,
+    /// Whether the response before it had text, but no words.
+    follows_wordless: bool,
     ends_call: bool,
     /// Tools to run once this response is complete.
     pub(super) calls: Vec<ToolCall>,
@@ -71,6 +79,22 @@ impl CompletionRequest {
     pub(super) fn acts(&self) -> bool {
         self.ends_call || !self.calls.is_empty() || matches!(self.stage, LlmStage::Tools(_))
     }
+}
+
+/// Returns whether the model wrote only signs that are not spoken, such as an ellipsis or an emoji, although the caller waits for words. Without
+/// any text, after keys that it pressed, or when it was asked for words already, it means to be silent.
+fn lacks_words(d: &Dialogue, request: &CompletionRequest) -> bool {
+    let wordless = request.has_text && !request.said && !request.ends_call;
+    wordless && !request.follows_wordless && d.phase.is_open() && !d.transcript.history.has_pressed_keys()
+}
+
+/// Returns the messages to continue with after tools: text before their calls enters the history only as it is heard, and must not be said twice.
+fn messages_after_tools(d: &Dialogue) -> Vec<Message> {
+    let mut messages = d.transcript.history.messages();
+    if let Some(calls) = messages.iter_mut().rfind(|message| !message.tool_calls.is_empty()) {
+        calls.text = d.playback.remembered().collect::<Vec<_>>().join(" ");
+    }
+    messages
 }
 
 /// Returns whether two transcripts differ at most in case and punctuation.
@@ -138,6 +162,8 @@ impl Cascade {
             said: false,
             said_before: false,
             first_text: None,
+            has_text: false,
+            follows_wordless: false,
             ends_call: false,
             calls: Vec::new(),
             filler: None,
@@ -188,6 +214,7 @@ impl Cascade {
         let now = d.now;
         let Some(request) = self.streaming(d.now, turn) else { return };
         request.first_text.get_or_insert(now);
+        request.has_text |= !text.trim().is_empty();
         let sentences = request.sentences.push(text);
         if self.response.as_ref().is_some_and(|response| response.turn <= turn)
             && let Some(deadline) = &mut self.response_deadline
@@ -244,12 +271,26 @@ impl Cascade {
         }
         let complete = |request: &mut CompletionRequest| request.early.is_none() && request.stage == LlmStage::Done;
         let Some(request) = self.request.take_if(complete) else { return false };
-        if request.calls.is_empty() {
-            self.conclude(d, &request);
-        } else {
+        if !request.calls.is_empty() {
             self.run_tools(d, request);
+        } else if lacks_words(d, &request) {
+            self.ask_for_words(d, &request);
+        } else {
+            self.conclude(d, &request);
         }
         true
+    }
+
+    /// Requests the response again, after one that cannot be spoken.
+    fn ask_for_words(&mut self, d: &mut Dialogue, request: &CompletionRequest) {
+        let mut messages = if request.said_before { messages_after_tools(d) } else { d.transcript.history.messages() };
+        messages.push(Message::new(Role::User, format!("({NO_WORDS})")));
+        let rounds = self.tools.rounds;
+        self.request_completion(d, request.kind, messages, None);
+        self.tools.rounds = rounds;
+        if let Some(again) = &mut self.request {
+            (again.said_before, again.follows_wordless) = (request.said_before, true);
+        }
     }
 
     /// Finishes the response: the caller hears the rest of it, and then it is their turn, unless the call ends.
@@ -314,11 +355,7 @@ impl Cascade {
             return self.conclude(d, &request);
         }
         let rounds = self.tools.rounds;
-        let mut messages = d.transcript.history.messages();
-        // Text before the tool calls enters the history only as it is heard, and must not be said twice.
-        if let Some(calls) = messages.iter_mut().rfind(|message| !message.tool_calls.is_empty()) {
-            calls.text = d.playback.remembered().collect::<Vec<_>>().join(" ");
-        }
+        let messages = messages_after_tools(d);
         self.request_completion(d, request.kind, messages, None);
         self.tools.rounds = rounds;
         if let Some(again) = &mut self.request {

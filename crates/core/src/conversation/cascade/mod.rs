@@ -30,7 +30,7 @@ pub use self::evidence::{Evidence, Found, Spoken, evidence};
 pub use self::messages::{CascadeEffect, CascadeInput};
 
 use self::barge_in::{Overlap, Words};
-use self::caller_turn::{CallerTurn, FinishedTurn};
+use self::caller_turn::{CallerTurn, FinishedTurn, spoken};
 use self::llm::{CompletionRequest, TurnResponse};
 use self::markdown::named_keys;
 use self::pauses::Pauses;
@@ -131,18 +131,19 @@ impl Strategy for Cascade {
         let StrategyInput::Cascade(input) = input else { return };
         match input {
             CascadeInput::TranscriptPartial { text } => {
-                if self.turn.partial(&text, d.now) {
+                if self.turn.partial(spoken(&text), d.now) {
                     d.caller_active();
                 }
             }
             CascadeInput::TranscriptFinal { segment, text } => {
-                if self.complete_turn(d, segment, &text) {
+                let text = spoken(&text);
+                if self.complete_turn(d, segment, text) {
                     return;
                 }
-                if let Some(resumable) = self.resumable.as_mut().filter(|_| text.trim().is_empty()) {
+                if let Some(resumable) = self.resumable.as_mut().filter(|_| text.is_empty()) {
                     resumable.withdraw(segment);
                 }
-                if self.turn.settled(segment, &text, d.now) {
+                if self.turn.settled(segment, text, d.now) {
                     d.caller_active();
                 }
             }

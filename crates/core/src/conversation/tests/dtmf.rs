@@ -37,6 +37,19 @@ fn an_input_ends_after_a_pause_with_the_finish_key_or_when_it_is_long_enough() {
 }
 
 #[test]
+fn the_finish_key_behind_a_full_input_does_not_interrupt_its_response() {
+    let mut agent = quiet_agent();
+    agent.dtmf.max_digits = 4;
+    let mut talk = Talk::with(&agent);
+    press(talk.until(1_000), "1234").until(1_200).model_says("Thank you.");
+    press(talk.until(1_500), "#").until(5_000);
+    assert_eq!(asked(&talk), (vec![1_000], vec!["[keys] 1234".to_owned()]));
+    assert_eq!(talk.history().last(), Some(&assistant("Thank you.")));
+    press(&mut talk, "#").until(5_100);
+    assert_eq!(talk.last_question().last(), Some(&user("[keys] #")), "later it is an input");
+}
+
+#[test]
 fn each_key_starts_the_wait_anew() {
     let mut talk = Talk::with(&quiet_agent());
     for (ms, key) in [(1_000, "1"), (2_900, "2"), (4_800, "3")] {

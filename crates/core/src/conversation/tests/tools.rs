@@ -106,3 +106,47 @@ fn a_model_that_only_calls_tools_is_stopped() {
     talk.until(20_000);
     assert!(matches!(talk.end(), Some((_, End::Failed(_)))));
 }
+
+/// Returns a conversation in which a tool has answered, and the model writes this instead of words.
+fn wordless_after(tool: &str, text: &str) -> Talk {
+    let mut talk = asked();
+    talk.model_calls("a", tool).model_done();
+    talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!("done") });
+    assert_eq!(talk.asks().len(), 2);
+    talk.model_says(text);
+    talk
+}
+
+#[test]
+fn a_response_without_words_is_asked_for_again_once() {
+    for text in ["...", "\u{2026}", " \u{1f44d}"] {
+        let mut talk = asked();
+        talk.model_says(text);
+        assert_eq!((talk.asks().len(), talk.asks()[1]), (2, (2_000, false)), "{text}");
+        let question = talk.last_question();
+        assert_eq!(question[0], user("Is there a table?"));
+        assert!(question[1].1.contains("had no words") && question.len() == 2, "{question:?}");
+        talk.model_says("Yes, at eight.").until(5_000);
+        assert_eq!(talk.history(), [user("Is there a table?"), assistant("Yes, at eight.")], "{text}");
+        assert_eq!(talk.conversation.turns(), 1);
+
+        let mut talk = asked();
+        talk.model_says(text).model_says(text).until(5_000);
+        assert_eq!((talk.asks().len(), talk.spoken().len(), talk.end()), (2, 0, None), "{text}: it means to be silent");
+    }
+    let talk = wordless_after("book", "\u{2705}");
+    assert_eq!(talk.asks().len(), 3);
+    assert!(talk.last_question().contains(&(Role::Tool, "\"done\"".to_owned())), "{:?}", talk.last_question());
+}
+
+#[test]
+fn a_model_may_be_silent_without_text_after_keys_and_at_the_end() {
+    let mut talk = asked();
+    talk.model_done().until(5_000);
+    assert_eq!(talk.asks().len(), 1);
+    assert_eq!(wordless_after(crate::agent::SEND_DTMF, "...").asks().len(), 2);
+    let mut talk = asked();
+    talk.delta("...").model_calls("a", "end_call").model_done().until(9_000);
+    assert_eq!(talk.asks().len(), 1);
+    assert!(GOODBYES.contains(&talk.spoken()[0].1));
+}

@@ -182,6 +182,17 @@ fn speech_without_words_is_asked_back_twice_and_noise_never() {
 }
 
 #[test]
+fn a_transcript_of_signs_only_has_no_words() {
+    for text in [".", "...", "\u{2026}", "。", " \u{266a} ", "-", "?!"] {
+        let mut talk = Talk::with(&quiet_agent());
+        talk.until(1_000).partial(text).caller_says(text, 200).until(4_000);
+        assert!(talk.asks().is_empty() && talk.spoken().is_empty() && talk.transcript().is_empty(), "{text}");
+        talk.caller_says("Is it open?", 600).until(6_000);
+        assert_eq!(talk.last_question(), [user("Is it open?")], "{text}");
+    }
+}
+
+#[test]
 fn a_noise_that_gets_no_response_ends_no_turn() {
     let ended = |effect: &Effect| matches!(effect, Effect::Decision(it) if it.kind == DecisionKind::TurnEnded);
     let mut talk = Talk::with(&quiet_agent());
