@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use crate::Timestamp;
 
+/// Signs that stand for a word, as in "press #".
+const SPOKEN_SIGNS: &str = "#*+=&@%$€£¥";
+
 /// The caller's turn so far. Segments are joined in order, in whichever order their text arrives.
 #[derive(Default)]
 pub(super) struct CallerTurn {
@@ -239,7 +242,8 @@ impl CallerTurn {
 /// Returns the text of a transcript; empty if it has no words: for noise and silence STT writes a full stop, an
 /// ellipsis or a musical note.
 pub(super) fn spoken(text: &str) -> &str {
-    if text.contains(char::is_alphanumeric) { text.trim() } else { "" }
+    let is_said = |letter: char| letter.is_alphanumeric() || SPOKEN_SIGNS.contains(letter);
+    if text.contains(is_said) { text.trim() } else { "" }
 }
 
 fn joined<'t>(texts: impl Iterator<Item = &'t String>) -> String {
