@@ -122,8 +122,9 @@ impl Folder {
         let found = files::inside(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
         for file in found {
             let mut content = files::read(&file).map_err(|problem| problem.to_string())?.content;
-            let mut entries = |kind: Kind| match content[kind.list()].take() {
-                Value::Array(entries) => entries,
+            // `apply` refuses a file that is not an object.
+            let mut entries = |kind: Kind| match content.get_mut(kind.list()).map(Value::take) {
+                Some(Value::Array(entries)) => entries,
                 _ => Vec::new(),
             };
             folder.connections.extend(entries(Kind::Connection));
@@ -197,6 +198,14 @@ mod tests {
         let agent = yaml::parse(&files[0].text).expect("YAML");
         let name = |file: StarterFile| file.path.file_name().expect("a name").to_string_lossy().into_owned();
         (files.into_iter().map(name).collect(), agent["agents"][0]["llm"]["connection"].clone())
+    }
+
+    #[test]
+    fn a_file_that_is_no_object_does_not_stop_a_new_agent() {
+        for text in ["- a: 1\n", "text\n", "7\n"] {
+            let (_place, folder) = folder(&[("other.yaml", text)]);
+            assert_eq!(written(&folder, "Ava", "openai").0[0], "ava.yaml", "{text}");
+        }
     }
 
     #[test]
