@@ -316,16 +316,24 @@ const EVENTS: Option<&str> = Some("text/event-stream");
 async fn responses_in_other_envelopes_reach_the_model() {
     let text = r#"{"id":"$ID","result":{"content":[{"type":"text","text":"Booked."}]}}"#;
     let bare = r#"{"content":[{"type":"text","text":"Booked."}]}"#;
-    let half = r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"Booked. \ud83d"}]}}"#;
     each_is_reported(vec![
         ("one_in_a_list", Does::Sends(JSON, format!("[{BOOKED}]").leak()), "Booked."),
         ("a_list", Does::Sends(JSON, format!("[{NEWS},{BOOKED}]").leak()), "Booked."),
         ("a_list_in_events", Does::Sends(EVENTS, format!("data: [{BOOKED}]\n\n").leak()), "Booked."),
         ("a_text_for_an_id", Does::Sends(JSON, text), "Booked."),
         ("no_envelope", Does::Sends(JSON, bare), "Booked."),
-        ("half_a_pair", Does::Sends(JSON, half), "Booked."),
-        ("half_a_pair_in_events", Does::Sends(EVENTS, format!("data: {half}\n\n").leak()), "Booked."),
         ("nothing", Does::Sends(JSON, ""), "cannot be read"),
+    ])
+    .await;
+}
+
+/// JavaScript cuts text within an emoji.
+#[tokio::test(flavor = "multi_thread")]
+async fn half_an_emoji_hides_no_result() {
+    let half = r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"Booked. \ud83d"}]}}"#;
+    each_is_reported(vec![
+        ("whole", Does::Sends(JSON, half), "Booked."),
+        ("in_events", Does::Sends(EVENTS, format!("data: {half}\n\n").leak()), "Booked."),
     ])
     .await;
 }
