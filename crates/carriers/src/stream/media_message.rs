@@ -98,6 +98,12 @@ pub fn whole_number(value: &Value) -> Option<u64> {
     Scalar::deserialize(value).ok()?.whole_number()
 }
 
+/// Returns a number of a media format, or its default where it is left out; `None` for anything else.
+#[must_use]
+pub fn number_or(default: u32, value: &Value) -> Option<u32> {
+    if value.is_null() { Some(default) } else { u32::try_from(whole_number(value)?).ok() }
+}
+
 /// Appends `payload` to `out` in base64.
 pub fn push_base64(payload: &[u8], out: &mut BytesMut) {
     let start = out.len();

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::stream::codec::{Encoding, StreamFormat};
-use crate::stream::media_message::{MediaField, Scalar, dtmf_digit, encoding, push_base64, whole_number};
+use crate::stream::media_message::{MediaField, Scalar, dtmf_digit, encoding, number_or, push_base64, whole_number};
 use crate::stream::{StreamEvent, StreamProtocol, StreamStart};
 
 /// The audio codec of both directions.
@@ -176,14 +176,10 @@ impl TelnyxWire {
 
 /// Returns the inbound format. Telnyx does not convert between all codecs: it may send the call's instead of the requested one.
 fn inbound_format(media_format: &Value) -> Option<StreamFormat> {
-    let number = |name: &str, default| match &media_format[name] {
-        Value::Null => Some(default),
-        number => u32::try_from(whole_number(number)?).ok(),
-    };
     let coding = encoding(media_format["encoding"].as_str()?)?;
     let usual = Codec::ALL.into_iter().map(Codec::format).find(|format| format.coding == coding)?;
-    let rate = number("sample_rate", usual.rate)?;
-    let supported = number("channels", 1)? == 1 && (coding == Encoding::L16 || rate == usual.rate);
+    let rate = number_or(usual.rate, &media_format["sample_rate"])?;
+    let supported = number_or(1, &media_format["channels"])? == 1 && (coding == Encoding::L16 || rate == usual.rate);
     supported.then_some(StreamFormat { coding, rate })
 }
 

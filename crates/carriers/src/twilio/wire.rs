@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::twiml::TOKEN;
 use crate::stream::codec::StreamFormat;
-use crate::stream::media_message::{MediaField, Scalar, dtmf_digit, encoding, push_base64, whole_number};
+use crate::stream::media_message::{MediaField, Scalar, dtmf_digit, encoding, number_or, push_base64, whole_number};
 use crate::stream::{StreamEvent, StreamProtocol, StreamStart};
 
 /// Media messages that were out of sequence.
@@ -139,18 +139,14 @@ impl StreamProtocol for MediaStreams {
 
 /// Returns the format, which is µ-law at 8 kHz unless it says otherwise; `None` if it is not supported.
 fn format(media_format: &Value) -> Option<StreamFormat> {
-    let number = |name: &str, default| match &media_format[name] {
-        Value::Null => Some(default),
-        number => u32::try_from(whole_number(number)?).ok(),
-    };
-    if number("channels", 1)? != 1 {
+    if number_or(1, &media_format["channels"])? != 1 {
         return None;
     }
     let coding = match &media_format["encoding"] {
         Value::Null => StreamFormat::MU_LAW.coding,
         name => encoding(name.as_str()?)?,
     };
-    Some(StreamFormat { coding, rate: number("sampleRate", StreamFormat::MU_LAW.rate)? })
+    Some(StreamFormat { coding, rate: number_or(StreamFormat::MU_LAW.rate, &media_format["sampleRate"])? })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! it itself.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -98,7 +99,11 @@ impl SttAdapter for Realtime {
 
     fn protocol(&self, options: &SttOptions) -> Box<dyn SttProtocol> {
         let terms = KEYTERM_LIMITS.of(options).into_iter().map(str::to_owned).collect();
-        Box::new(TranscriptionSession { terms, ..TranscriptionSession::new(self.session(options), self.finalize()) })
+        let audio = UnansweredAudio::of(&self.settings);
+        Box::new(TranscriptionSession {
+            terms,
+            ..TranscriptionSession::new(self.session(options), self.finalize(), audio)
+        })
     }
 
     fn stream_config(&self, _: &SttOptions) -> SttStreamConfig {
@@ -123,6 +128,7 @@ struct TranscriptionSession {
     setup: Value,
     /// The terms that the model was asked to expect.
     terms: Vec<String>,
+    audio: UnansweredAudio,
     /// Whether we commit; otherwise the server commits when it detects silence.
     finalize: bool,
     ready: bool,
@@ -134,6 +140,29 @@ struct TranscriptionSession {
     reported: VecDeque<String>,
 }
 
+/// The audio that no final words have come for, in bytes.
+struct UnansweredAudio {
+    bytes_per_second: u32,
+    buffered: usize,
+    committed: usize,
+}
+
+impl UnansweredAudio {
+    fn of(settings: &SttSettings) -> Self {
+        let bytes = if settings.encoding == Encoding::Linear16 { 2 } else { 1 };
+        Self { bytes_per_second: settings.sample_rate * bytes, buffered: 0, committed: 0 }
+    }
+
+    fn commit(&mut self) {
+        self.committed += std::mem::take(&mut self.buffered);
+    }
+
+    /// Returns the length of what is committed: an item has no more.
+    fn length(&self) -> Duration {
+        Duration::from_secs_f64(self.committed as f64 / f64::from(self.bytes_per_second))
+    }
+}
+
 #[derive(Default)]
 struct TranscriptText {
     words: String,
@@ -143,10 +172,11 @@ struct TranscriptText {
 }
 
 impl TranscriptionSession {
-    fn new(setup: Value, finalize: bool) -> Self {
+    fn new(setup: Value, finalize: bool, audio: UnansweredAudio) -> Self {
         Self {
             setup,
             terms: Vec::new(),
+            audio,
             finalize,
             ready: false,
             items: VecDeque::new(),
@@ -184,7 +214,7 @@ impl TranscriptionSession {
         let text = self.texts.entry(item.to_owned()).or_default();
         text.complete = true;
         match words {
-            Ok(words) => text.words = spoken_text(words, &self.terms),
+            Ok(words) => text.words = spoken_text(words, &self.terms, self.audio.length()),
             Err(broken) => text.failed = Some(broken),
         }
         self.expect(item);
@@ -201,6 +231,9 @@ impl TranscriptionSession {
             if self.reported.len() > MOST_ITEMS {
                 self.reported.pop_front();
             }
+        }
+        if self.items.is_empty() {
+            self.audio.committed = 0;
         }
         Ok(messages)
     }
@@ -267,12 +300,17 @@ fn too_much() -> StreamError {
 
 impl SttProtocol for TranscriptionSession {
     fn audio(&mut self, audio: Vec<u8>) -> Message {
+        self.audio.buffered += audio.len();
         let append = json!({ "type": "input_audio_buffer.append", "audio": STANDARD.encode(audio) });
         Message::text(append.to_string())
     }
 
     fn finalize(&mut self) -> Option<Message> {
-        self.finalize.then(|| Message::text(r#"{"type":"input_audio_buffer.commit"}"#))
+        if !self.finalize {
+            return None;
+        }
+        self.audio.commit();
+        Some(Message::text(r#"{"type":"input_audio_buffer.commit"}"#))
     }
 
     fn keep_alive(&self) -> KeepAlive {
@@ -312,6 +350,9 @@ impl SttProtocol for TranscriptionSession {
                 Ok(vec![SttMessage::Ready])
             }
             "input_audio_buffer.committed" => {
+                if !self.finalize {
+                    self.audio.commit();
+                }
                 self.expect(field(&message, "item_id"));
                 let too_much = self.items.len() > MOST_ITEMS || field(&message, "item_id").len() > LONGEST_ID;
                 if too_much { Err(self::too_much()) } else { Ok(Vec::new()) }
@@ -319,6 +360,13 @@ impl SttProtocol for TranscriptionSession {
             "error" => self.error(&message),
             _ => Ok(Vec::new()),
         }
+    }
+}
+
+#[cfg(test)]
+impl TranscriptionSession {
+    fn of_telephone(setup: Value) -> Self {
+        Self::new(setup, true, UnansweredAudio { bytes_per_second: 8_000, buffered: 0, committed: 0 })
     }
 }
 
@@ -341,7 +389,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             ],
         ])
     },
-    read: |messages| crate::fuzz::stt(&mut TranscriptionSession::new(json!({}), true), messages),
+    read: |messages| crate::fuzz::stt(&mut TranscriptionSession::of_telephone(json!({})), messages),
 };
 
 #[cfg(test)]
@@ -378,7 +426,7 @@ mod tests {
             item("failed", "d", r#","error":{"message":"Pay.","code":"insufficient_quota"}"#),
         ];
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
-        let mut session = TranscriptionSession::new(json!("setup"), true);
+        let mut session = TranscriptionSession::of_telephone(json!("setup"));
         let expected = [
             "> \"setup\"",
             "ready",
@@ -411,7 +459,7 @@ mod tests {
             completed("b"),
         ];
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
-        let mut session = TranscriptionSession::new(Value::Null, true);
+        let mut session = TranscriptionSession::of_telephone(Value::Null);
         assert_eq!(describe(&mut session, &messages), ["= a", "flushed", "= b", "flushed"]);
     }
 
@@ -421,17 +469,23 @@ mod tests {
         let messages = [completed("a", "Harbor Table, Ava, Sarah."), completed("b", "[noise]"), completed("c", "Ava.")];
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
         let terms = ["Harbor Table", "Ava", "Sarah"].map(str::to_owned).to_vec();
-        let mut session = TranscriptionSession { terms, ..TranscriptionSession::new(Value::Null, true) };
+        let mut session = TranscriptionSession { terms, ..TranscriptionSession::of_telephone(Value::Null) };
+        let _append = session.audio(vec![0xff; 6_000]);
+        let _commit = session.finalize();
+        let _append = session.audio(vec![0xff; 16_000]);
         assert_eq!(describe(&mut session, &messages), ["= ", "flushed", "= ", "flushed", "= Ava.", "flushed"]);
+        let _commit = session.finalize();
+        let said = completed("d", "Harbor Table, Ava, Sarah.");
+        assert_eq!(describe(&mut session, &[&said]), ["= Harbor Table, Ava, Sarah.", "flushed"], "in two seconds");
     }
 
     #[test]
     fn no_text_and_no_list_of_items_grows_without_end() {
-        let mut session = TranscriptionSession::new(Value::Null, true);
+        let mut session = TranscriptionSession::of_telephone(Value::Null);
         let long = item("delta", "a", &format!(r#","delta":"{}""#, "word ".repeat(2_000)));
         let broken = std::iter::repeat_with(|| session.read(&long).is_err()).take(9).position(|broken| broken);
         assert_eq!(broken, Some(4));
-        let mut session = TranscriptionSession::new(Value::Null, true);
+        let mut session = TranscriptionSession::of_telephone(Value::Null);
         let broken = (0..100).position(|number| session.read(&item("delta", &number.to_string(), "")).is_err());
         assert_eq!(broken, Some(MOST_ITEMS));
     }
@@ -440,7 +494,7 @@ mod tests {
     fn an_error_ends_the_session_only_when_it_must() {
         let error = |code: &str, ready| {
             let message = json!({ "type": "error", "error": { "type": "invalid_request_error", "code": code, "message": "No." } });
-            let mut session = TranscriptionSession::new(Value::Null, true);
+            let mut session = TranscriptionSession::of_telephone(Value::Null);
             session.ready = ready;
             session.read(&message.to_string()).map(|messages| messages.len())
         };

@@ -264,8 +264,9 @@ impl SegmentClient {
         let samples = resample::whole(samples, self.format.sample_rate(), self.rate)
             .map_err(|error| AttemptError::config(PROVIDER, error.to_string()).error)?;
         let (boundary, body) = form(&self.fields, &wav::mono(&samples, self.rate));
+        let audio = Duration::from_secs(1).mul_f64(samples.len() as f64 / f64::from(self.rate));
         self.sent.fetch_add(length, Ordering::Relaxed);
-        let first = match self.post(&boundary, body.clone()).await {
+        let first = match self.post(&boundary, body.clone(), audio).await {
             Ok(text) => return Ok(text),
             Err(failure) => failure,
         };
@@ -273,10 +274,10 @@ impl SegmentClient {
         tracing::warn!(error = %first.error, "transcription failed; retrying");
         tokio::time::sleep(pause.max(RETRY_DELAY)).await;
         self.sent.fetch_add(length, Ordering::Relaxed);
-        self.post(&boundary, body).await.map_err(|failure| failure.error)
+        self.post(&boundary, body, audio).await.map_err(|failure| failure.error)
     }
 
-    async fn post(&self, boundary: &str, body: Vec<u8>) -> Result<String, AttemptError> {
+    async fn post(&self, boundary: &str, body: Vec<u8>, audio: Duration) -> Result<String, AttemptError> {
         let content_type = format!("multipart/form-data; boundary={boundary}");
         let request = self.server.post("/audio/transcriptions").header("content-type", content_type).body(body);
         let response = async {
@@ -297,7 +298,7 @@ impl SegmentClient {
             let json = headers.get("content-type").and_then(|value| value.to_str().ok());
             let json = json.is_some_and(|kind| kind.contains("json"));
             let heard = text(&body, json).map_err(|words| AttemptError::failed(PROVIDER, words))?;
-            Ok(spoken_text(&heard, &self.terms))
+            Ok(spoken_text(&heard, &self.terms, audio))
         };
         let late = |_| Err(AttemptError::timeout(PROVIDER, self.finalize_timeout));
         tokio::time::timeout(self.finalize_timeout, response).await.unwrap_or_else(late)

@@ -10,11 +10,11 @@ mod alignment;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use switchhook_core::conversation::cascade::has_words;
 use tokio::time::Instant;
 
 use self::alignment::{Alignment, AlignmentKind};
 use super::protocol::{SttMessage, SttStreamConfig};
-use super::wordless::has_words;
 use crate::SttEvent;
 
 /// Text that arrives within this time after its segment became final without it still belongs to that segment.

@@ -1,7 +1,9 @@
 //! Text in transcripts that no caller has said: what models make of noise, silence and sounds.
 
-/// Signs that stand for a word.
-const SIGNS: &str = "#*+=&@%$€£¥";
+use std::time::Duration;
+
+use switchhook_core::conversation::cascade::has_words;
+
 /// The brackets of descriptions of sounds.
 const BRACKETS: [(char, char); 2] = [('[', ']'), ('【', '】')];
 /// Other marks around such descriptions. They are also used around words, so they count only where nothing else was said.
@@ -13,16 +15,14 @@ const SOUNDS: [&str; 11] =
     ["AUDIO", "SILEN", "MUSI", "MÚSICA", "NOISE", "SOUND", "SPEECH", "INAUDIBLE", "APPLAU", "LAUGH", "COUGH"];
 /// The fewest expected terms that a caller is unlikely to say in the order of the list: all of a short list, or four.
 const TERMS_IN_A_ROW: (usize, usize) = (3, 4);
+/// The time that a letter takes in the fastest speech.
+const SHORTEST_LETTER: Duration = Duration::from_millis(50);
 
-/// Returns whether a text has words: models transcribe noise as "." or "…".
-pub(super) fn has_words(text: &str) -> bool {
-    text.contains(|letter: char| letter.is_alphanumeric() || SIGNS.contains(letter))
-}
-
-/// Returns what a caller can have said of a transcript, without descriptions of sounds such as `[BLANK_AUDIO]` or `*coughs*`. Empty if
-/// it has no words, or repeats the `terms` that the model was asked to expect, as models do with noise.
-pub(crate) fn spoken_text(text: &str, terms: &[String]) -> String {
-    if is_echo(text, terms) {
+/// Returns what a caller can have said of a transcript of so much `audio`, without descriptions of sounds such as `[BLANK_AUDIO]` or
+/// `*coughs*`. Empty if it has no words, or repeats the `terms` that the model was asked to expect, as models do with noise: in less time
+/// than it takes to say them.
+pub(crate) fn spoken_text(text: &str, terms: &[String], audio: Duration) -> String {
+    if is_echo(text, terms, audio) {
         tracing::info!("a transcript that repeats the keyterms is left out");
         return String::new();
     }
@@ -66,14 +66,17 @@ fn describes_sound(label: &str) -> bool {
         && (!upper_case || SOUNDS.iter().any(|sound| label.contains(sound)))
 }
 
-/// Returns whether a text consists of terms in the order of their list.
-fn is_echo(text: &str, terms: &[String]) -> bool {
+/// Returns whether a text consists of terms in the order of their list, and is too long for its audio.
+fn is_echo(text: &str, terms: &[String], audio: Duration) -> bool {
     let terms: Vec<String> = terms.iter().map(|term| letters(term)).filter(|term| !term.is_empty()).collect();
     let (few, many) = TERMS_IN_A_ROW;
     if terms.len() < few {
         return false;
     }
     let said = letters(text);
+    if audio >= SHORTEST_LETTER * u32::try_from(said.chars().count()).unwrap_or(u32::MAX) {
+        return false;
+    }
     (0..terms.len()).any(|first| terms_in(&said, &terms, first) >= terms.len().min(many))
 }
 
@@ -125,7 +128,7 @@ mod tests {
             ("#", "#"),
             ("[open", "[open"),
         ] {
-            assert_eq!(spoken_text(text, &[]), spoken, "{text}");
+            assert_eq!(spoken_text(text, &[], Duration::ZERO), spoken, "{text}");
         }
     }
 
@@ -144,7 +147,8 @@ mod tests {
             ("Ava, Ava, Ava, Ava", &terms[1..2], false),
             ("Yes.", &terms[..0], false),
         ] {
-            assert_eq!(spoken_text(text, expected).is_empty(), echo, "{text}");
+            assert_eq!(spoken_text(text, expected, Duration::from_millis(800)).is_empty(), echo, "{text}");
+            assert_eq!(spoken_text(text, expected, Duration::from_secs(3)), text, "long enough to say {text}");
         }
     }
 }

@@ -27,7 +27,6 @@ const MAX_REPEATED: usize = 16 << 20;
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut reader = Reader {
         events: Parser::new_from_str(text),
-        bare_comments: bare_comments(text),
         cut_lines: cut_lines(text),
         anchors: HashMap::new(),
         values: 0,
@@ -50,18 +49,8 @@ fn at(span: &Span, words: &str) -> String {
     format!("line {} {words}", span.start.line())
 }
 
-/// Returns the lines, from 1, with a `#` and nothing else behind the colon of a field. It begins a comment, but the key of a telephone was
-/// meant.
-fn bare_comments(text: &str) -> HashSet<usize> {
-    let is_bare = |line: &str| {
-        let before = line.trim_end().strip_suffix('#').filter(|before| !before.contains('#'));
-        before.is_some_and(|before| before.trim_end().ends_with(':'))
-    };
-    text.lines().zip(1..).filter(|(line, _)| is_bare(line)).map(|(_, number)| number).collect()
-}
-
 /// Returns the columns, by line from 1, at which text ends before a `#` that begins a comment and was meant as a key or a number: `Suite #5`,
-/// `Press #.`. Comments begin with a blank, a letter or another sign.
+/// `Press #.`, `key: #`. Comments begin with a blank, a letter or another sign.
 fn cut_lines(text: &str) -> HashMap<usize, HashSet<usize>> {
     let lines = text.lines().zip(1..).map(|(line, number)| (number, cut_columns(line)));
     lines.filter(|(_, columns)| !columns.is_empty()).collect()
@@ -91,7 +80,6 @@ fn is_left_out(event: &Event<'_>) -> bool {
 
 struct Reader<'t> {
     events: Parser<'t, StrInput<'t>>,
-    bare_comments: HashSet<usize>,
     /// The columns, by line, at which a text that needs quotes would end.
     cut_lines: HashMap<usize, HashSet<usize>>,
     anchors: HashMap<usize, Value>,
@@ -131,7 +119,7 @@ impl<'t> Reader<'t> {
             Event::Alias(anchor) => return self.repeat(anchor, span),
             _ => return Err(at(span, "ends too early")),
         };
-        if is_plain && value.is_string() && self.is_cut(span) {
+        if is_plain && value.is_string() && self.cuts(span.end.line()).any(|column| column == span.end.col()) {
             let words = "has a text that ends before a #, which begins a comment: put the text in quotes";
             return Err(at(&Span::empty(span.end), words));
         }
@@ -143,9 +131,9 @@ impl<'t> Reader<'t> {
         Ok(value)
     }
 
-    /// Returns whether the text without quotes is probably longer than what was read of it.
-    fn is_cut(&self, span: &Span) -> bool {
-        self.cut_lines.get(&span.end.line()).is_some_and(|ends| ends.contains(&span.end.col()))
+    /// Returns the columns on a line at which text ends before a `#` that was not meant as a comment.
+    fn cuts(&self, line: usize) -> impl Iterator<Item = usize> {
+        self.cut_lines.get(&line).into_iter().flatten().copied()
     }
 
     fn list(&mut self, depth: usize) -> Result<Value, String> {
@@ -174,7 +162,7 @@ impl<'t> Reader<'t> {
                 return Err(at(&span, &format!("has the field {name:?} a second time")));
             }
             let (event, value_span) = self.next()?;
-            if is_left_out(&event) && self.bare_comments.contains(&span.end.line()) {
+            if is_left_out(&event) && self.cuts(span.end.line()).any(|column| column > span.end.col()) {
                 return Err(at(&span, "has a # that begins a comment: put it in quotes, or leave it out"));
             }
             let value = self.value(event, &value_span, depth + 1)?;
@@ -312,6 +300,7 @@ mod tests {
             ("a: \"b\n", "is not YAML: line"),
             ("a:\n\tb: 1\n", "is not YAML: line 2"),
             ("dtmf:\n  finish_on_key: #\n  max_digits: 4\n", "line 2 has a # that begins a comment: put it in quotes"),
+            ("suite: #5 # the new one\n", "line 1 has a # that begins a comment: put it in quotes"),
             ("a: 1\r\n\"b\" :  #  \r\nc: 2\r\n", "line 2 has a #"),
             ("- a: 1\n- b: #", "line 2 has a #"),
             ("{a: 1, b: #\n}\n", "line 1 has a #"),

@@ -239,11 +239,15 @@ impl CallerTurn {
     }
 }
 
-/// Returns the text of a transcript; empty if it has no words: for noise and silence STT writes a full stop, an
-/// ellipsis or a musical note.
+/// Returns the text of a transcript; empty if it has no words.
 pub(super) fn spoken(text: &str) -> &str {
-    let is_said = |letter: char| letter.is_alphanumeric() || SPOKEN_SIGNS.contains(letter);
-    if text.contains(is_said) { text.trim() } else { "" }
+    if has_words(text) { text.trim() } else { "" }
+}
+
+/// Returns whether a transcript has words: for noise and silence STT writes a full stop, an ellipsis or a musical note.
+#[must_use]
+pub fn has_words(text: &str) -> bool {
+    text.contains(|letter: char| letter.is_alphanumeric() || SPOKEN_SIGNS.contains(letter))
 }
 
 fn joined<'t>(texts: impl Iterator<Item = &'t String>) -> String {

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+pub use self::caller_turn::has_words;
 pub use self::endpointing::probability;
 pub use self::evidence::{Evidence, Found, Spoken, evidence};
 pub use self::messages::{CascadeEffect, CascadeInput};
