@@ -27,6 +27,7 @@ use switchhook_core::sign_in::Role;
 use uuid::Uuid;
 
 use super::HttpState;
+use super::audit;
 use super::error::ApiError;
 use super::sign_in::cookies;
 use crate::store::sessions::SessionHash;
@@ -190,14 +191,16 @@ async fn authenticate(state: &HttpState, headers: &HeaderMap, from: Option<IpAdd
         return Err(ApiError::unauthorized());
     };
     attempt.right();
+    let (id, key) = (TenantId::from_uuid(credential.tenant_id), ApiKeyId::from_uuid(credential.id));
+    audit::note_key(id, key);
     if !credential.tenant_active {
         return Err(deactivated());
     }
     state.last_used.note(credential.id, now);
     Ok(Tenant {
-        id: TenantId::from_uuid(credential.tenant_id),
+        id,
         limits: credential.limits(&state.config),
-        principal: Principal::Key(ApiKeyId::from_uuid(credential.id)),
+        principal: Principal::Key(key),
         actor: Actor::Program,
         permission: Permission::Read,
     })

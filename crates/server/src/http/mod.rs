@@ -1,12 +1,13 @@
 //! The HTTP API: one file per endpoint or small resource.
 //!
-//! Layers, from the outside in: request id, panic handler, metrics, timeout; below `/v1` also authentication, rate limit and
+//! Layers, from the outside in: request id, panic handler, metrics, timeout; below `/v1` also audit log, authentication, rate limit and
 //! routing. Errors are therefore checked in this order: 401, 403, 429, 404 or 405, 413 or 422. Every other path is the dashboard's.
 
 mod accept;
 pub mod agents;
 pub mod api_keys;
 mod attention;
+mod audit;
 pub mod auth;
 mod base_path;
 pub(crate) mod bounds;
@@ -82,7 +83,8 @@ pub fn router(state: HttpState) -> Router {
         .method_not_allowed_fallback(fallback::method_not_allowed)
         .layer(from_fn(fallback::do_not_store))
         .layer(limited.clone())
-        .layer(authenticated.clone());
+        .layer(authenticated.clone())
+        .layer(from_fn(audit::record_changes));
     let routes = Router::new()
         .nest("/v1", v1)
         .route("/v1/", any(fallback::not_found).layer(limited).layer(authenticated))

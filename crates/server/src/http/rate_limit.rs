@@ -12,6 +12,7 @@ use switchhook_core::id::{PersonId, TenantId};
 use switchhook_core::rate::{Decision, policy_header};
 
 use super::HttpState;
+use super::audit;
 use super::auth::session::is_safe;
 use super::auth::{Actor, Tenant};
 use super::error::ApiError;
@@ -46,7 +47,10 @@ pub(super) async fn enforce(
         Actor::Person(person) => admit_change(&state, tenant.id, tenant.limits.rate_per_minute, person).await?,
     };
     let mut response = match decision {
-        Decision::Admitted { .. } => next.run(request).await,
+        Decision::Admitted { .. } => {
+            audit::note_admission();
+            next.run(request).await
+        }
         Decision::Refused { retry_after_seconds } => refusal(limit, retry_after_seconds).into_response(),
     };
     put(response.headers_mut(), POLICY, &policy_header(limit));
@@ -87,7 +91,9 @@ pub(super) fn admit_page(state: &HttpState, tenant: TenantId, person: PersonId) 
 /// Counts a change by the dashboard that is not below `/v1`, as those below it.
 pub(super) async fn admit_change_of_page(state: &HttpState, session: &SessionRow) -> Result<(), ApiError> {
     let limit = session.limits(&state.config).rate_per_minute;
-    admitted(admit_change(state, session.tenant(), limit, session.person()).await?)
+    admitted(admit_change(state, session.tenant(), limit, session.person()).await?)?;
+    audit::note_admission();
+    Ok(())
 }
 
 fn admitted((limit, decision): (u32, Decision)) -> Result<(), ApiError> {

@@ -26,8 +26,18 @@ pub enum Home {
     Tenant(TenantId),
 }
 
-/// Signs a person in and returns the value of their session's cookie. Ends the session `before`, which the browser had. Uses up the sign-in
-/// whose state has the hash `sign_in`: only a sign-in that succeeds leaves a row, and it counts once.
+/// A person's new session. It has no `Debug`, which would print the cookie.
+pub struct Entered {
+    /// The value of its cookie.
+    pub cookie: String,
+    /// The tenant that it is in.
+    pub tenant: TenantId,
+    /// The person there.
+    pub person: PersonId,
+}
+
+/// Signs a person in and returns their session. Ends the session `before`, which the browser had. Uses up the sign-in whose state has the
+/// hash `sign_in`: only a sign-in that succeeds leaves a row, and it counts once.
 ///
 /// # Errors
 /// If the person's tenant is deactivated, the sign-in was used before, or the database fails.
@@ -38,7 +48,7 @@ pub async fn enter(
     sign_in: Option<[u8; 32]>,
     before: Option<SessionHash>,
     now: Timestamp,
-) -> Result<String, SignInError> {
+) -> Result<Entered, SignInError> {
     for _ in 0..ATTEMPTS {
         let mut tx = store.begin().await?;
         if let Some(sign_in) = sign_in
@@ -66,7 +76,7 @@ pub async fn enter(
         sessions::insert(&mut tx, person.tenant(), person.person(), &hash(&cookie), now).await?;
         sessions::end_oldest(&mut tx, person.person()).await?;
         tx.commit().await?;
-        return Ok(cookie);
+        return Ok(Entered { cookie, tenant: person.tenant(), person: person.person() });
     }
     Err(sqlx::Error::RowNotFound.into())
 }

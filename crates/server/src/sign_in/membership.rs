@@ -79,11 +79,16 @@ pub async fn invitation(
     if tenants.len() >= MAX_TENANTS_OF_PERSON { Err(MembershipError::TooManyTenants) } else { Ok(found) }
 }
 
-/// Accepts an invitation and moves the session to its tenant. Returns the new cookie.
+/// Accepts an invitation and moves the session to its tenant. Returns the new cookie and the tenant.
 ///
 /// # Errors
 /// As [`invitation`]; if another answer was faster.
-pub async fn accept(store: &Store, visitor: &Visitor, token: &str, now: Timestamp) -> Result<String, MembershipError> {
+pub async fn accept(
+    store: &Store,
+    visitor: &Visitor,
+    token: &str,
+    now: Timestamp,
+) -> Result<(String, TenantId), MembershipError> {
     let mut tx = store.begin().await?;
     let found = invitation(&mut tx, visitor, token, now).await?;
     let me = row_of(&mut tx, visitor).await?;
@@ -93,20 +98,26 @@ pub async fn accept(store: &Store, visitor: &Visitor, token: &str, now: Timestam
     }
     let cookie = move_to(&mut tx, visitor, found.tenant(), found.person(), now).await?;
     tx.commit().await?;
-    Ok(cookie)
+    Ok((cookie, found.tenant()))
 }
 
-/// Declines an invitation, which ends it.
+/// Declines an invitation, which ends it. Returns its tenant.
 ///
 /// # Errors
 /// As [`accept`].
-pub async fn decline(store: &Store, visitor: &Visitor, token: &str, now: Timestamp) -> Result<(), MembershipError> {
+pub async fn decline(
+    store: &Store,
+    visitor: &Visitor,
+    token: &str,
+    now: Timestamp,
+) -> Result<TenantId, MembershipError> {
     let mut tx = store.begin().await?;
-    invitation(&mut tx, visitor, token, now).await?;
+    let found = invitation(&mut tx, visitor, token, now).await?;
     if !invitations::decline_for_sign_in(&mut tx, &hash(token)).await? {
         return Err(MembershipError::Ended);
     }
-    Ok(tx.commit().await?)
+    tx.commit().await?;
+    Ok(found.tenant())
 }
 
 /// Moves the session to another tenant of its person. Returns the new cookie.

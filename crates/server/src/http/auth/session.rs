@@ -12,6 +12,7 @@ use url::Url;
 
 use super::{Actor, Permission, Principal, Tenant};
 use crate::http::HttpState;
+use crate::http::audit;
 use crate::http::error::ApiError;
 use crate::sign_in::SignIn;
 use crate::sign_in::attempt::{hash, is_random_text};
@@ -57,6 +58,7 @@ pub(in crate::http) async fn find(
     cookie: &str,
 ) -> Result<Option<(SessionHash, SessionRow)>, ApiError> {
     let Some((hash, session)) = find_open(state, from, cookie).await? else { return Ok(None) };
+    audit::note_person(session.tenant(), session.person());
     let now = state.clock.now();
     if session.times().used_at + TOUCH_INTERVAL <= now {
         // Its use is recorded the next time, when the database cannot be written now.

@@ -17,6 +17,7 @@ use switchhook_core::sign_in::ABSOLUTE_LIFETIME;
 
 use super::cookies;
 use crate::http::HttpState;
+use crate::http::audit;
 use crate::http::auth::{self, session};
 use crate::http::error::ApiError;
 use crate::http::extract::Body;
@@ -83,7 +84,8 @@ pub(super) async fn accept(
     visitor: Visitor,
     Body { value: link, .. }: Body<Link>,
 ) -> Result<Response, ApiError> {
-    let cookie = membership::accept(&state.store, &visitor, &link.token, state.clock.now()).await?;
+    let (cookie, tenant) = membership::accept(&state.store, &visitor, &link.token, state.clock.now()).await?;
+    audit::note_other_tenant(tenant);
     Ok(moved(Some(&cookie)))
 }
 
@@ -93,7 +95,8 @@ pub(super) async fn decline(
     visitor: Visitor,
     Body { value: link, .. }: Body<Link>,
 ) -> Result<StatusCode, ApiError> {
-    membership::decline(&state.store, &visitor, &link.token, state.clock.now()).await?;
+    let tenant = membership::decline(&state.store, &visitor, &link.token, state.clock.now()).await?;
+    audit::note_other_tenant(tenant);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -104,6 +107,7 @@ pub(super) async fn switch(
     Body { value: to, .. }: Body<Destination>,
 ) -> Result<Response, ApiError> {
     let cookie = membership::switch(&state.store, &visitor, to.id, state.clock.now()).await?;
+    audit::note_other_tenant(to.id);
     Ok(moved(Some(&cookie)))
 }
 

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use self::page::Answer;
 use super::HttpState;
+use super::audit;
 use super::error::ApiError;
 use super::fallback;
 use crate::sign_in::SignInError;
@@ -37,17 +38,20 @@ static REFUSED: Seldom = Seldom::new();
 
 /// Routes of the sign-in. Their cookies and states are private: responses are not cached.
 pub(super) fn routes() -> Router<HttpState> {
-    Router::new()
+    let changes: Router<HttpState> = Router::new()
         .route("/auth/login", get(login::login))
         .route("/auth/callback", get(callback::callback))
-        .route("/auth/session", get(session::show))
         .route("/auth/logout", post(session::logout))
-        .route(membership::SHOW, post(membership::show))
         .route("/auth/invitation/accept", post(membership::accept))
         .route("/auth/invitation/decline", post(membership::decline))
         .route("/auth/tenant", post(membership::switch))
         .route("/auth/leave", post(membership::leave))
+        .layer(from_fn(audit::record));
+    Router::new()
+        .route("/auth/session", get(session::show))
+        .route(membership::SHOW, post(membership::show))
         .route("/auth/page.css", get(page::style))
+        .merge(changes)
         .layer(from_fn(fallback::do_not_store))
 }
 
@@ -62,8 +66,9 @@ async fn welcome(
 ) -> Result<Response, SignInError> {
     let before = cookies::session(headers).filter(|cookie| is_random_text(cookie)).map(|cookie| hash(&cookie));
     let sign_in = came_back_with.map(hash);
-    let cookie = enter(&state.store, identity, home, sign_in, before, state.clock.now()).await?;
-    Ok(send_to(return_to, cookies::set_session(&cookie, ABSOLUTE_LIFETIME)))
+    let entered = enter(&state.store, identity, home, sign_in, before, state.clock.now()).await?;
+    audit::note_person(entered.tenant, entered.person);
+    Ok(send_to(return_to, cookies::set_session(&entered.cookie, ABSOLUTE_LIFETIME)))
 }
 
 /// Sends the browser to `location` with a cookie.

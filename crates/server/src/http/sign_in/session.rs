@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::cookies;
 use crate::http::HttpState;
+use crate::http::audit;
 use crate::http::auth;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::rate_limit;
@@ -108,11 +109,12 @@ pub(super) async fn logout(
     auth::session::check_origin(&state, &headers)?;
     // Without a session nothing is written.
     if let Some(cookie) = cookies::session(&headers)
-        && let Some((hash, _)) = auth::session::look_up(&state, Some(from.ip()), &cookie).await?
+        && let Some((hash, session)) = auth::session::look_up(&state, Some(from.ip()), &cookie).await?
     {
         let mut tx = state.store.begin().await?;
         sessions::end_for_sign_in(&mut tx, &hash).await?;
         tx.commit().await?;
+        audit::note_person(session.tenant(), session.person());
     }
     let delete: [(_, HeaderValue); 1] = [(SET_COOKIE, cookies::delete_session())];
     Ok((StatusCode::NO_CONTENT, delete).into_response())

@@ -95,6 +95,18 @@ impl Player {
         }
     }
 
+    /// Listens while `other` runs, so that afterwards nothing that was sent before is unread. Returns its result.
+    pub(crate) async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {
+        let mut other = std::pin::pin!(other);
+        loop {
+            tokio::select! {
+                biased;
+                closed = self.next() => assert_eq!(closed, None, "it goes on"),
+                result = &mut other => return result,
+            }
+        }
+    }
+
     pub(crate) async fn say(&mut self, words: &str) {
         self.socket.send(Message::text(words)).await.expect("it is open");
     }

@@ -1,5 +1,6 @@
 //! The dashboard's sign-in from a browser.
 
+mod audit;
 mod browser;
 mod first;
 mod floods;

@@ -15,14 +15,14 @@ use crate::harness::text;
 const PUBLIC: &str = "https://voice.test";
 
 /// Creates a browser whose requests go to this node.
-fn at(node: &Process) -> Browser {
+pub(super) fn at(node: &Process) -> Browser {
     let mut browser = Browser::new(&node.base);
     browser.origin = PUBLIC.to_owned();
     browser
 }
 
 /// Creates a node with this sign-in provider.
-async fn node_with(oidc: &Oidc) -> Node {
+pub(super) async fn node_with(oidc: &Oidc) -> Node {
     with(Node::new().await, oidc)
 }
 
