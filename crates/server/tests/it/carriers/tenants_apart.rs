@@ -42,7 +42,7 @@ impl Line {
     /// Returns what another tenant must not be able to change.
     async fn facts(&self) -> (Value, Vec<String>) {
         let (_, mut call) = self.client.get(&format!("/v1/calls/{}", self.call)).await;
-        let fields = ["status", "answered_at", "ended_at", "answered_by", "end_reason", "error_code", "carrier"];
+        let fields = ["status", "answered_at", "ended_at", "end_reason", "error_code", "carrier"];
         let facts = fields.into_iter().map(|field| (field.to_owned(), call[field].take())).collect();
         (Value::Object(facts), self.client.event_names(&self.call).await)
     }
@@ -91,7 +91,8 @@ async fn until_closed(mut socket: WebSocketStream<MaybeTlsStream<TcpStream>>, st
     }
 }
 
-/// Transfers the owner's call to the desk, has the other tenant attack it meanwhile, and asserts that nothing has happened to it.
+/// Transfers the owner's call, which a person has answered, to the desk, and has the other tenant attack it meanwhile. Asserts that nothing
+/// happens to it.
 pub(super) async fn assert_untouched(owner: &Line, other: &Line, attack: impl Future<Output = Vec<Answer>>) {
     assert_ne!(owner.carrier_call_id, other.carrier_call_id);
     let path = format!("/v1/calls/{}", owner.call);
@@ -122,4 +123,5 @@ pub(super) async fn assert_untouched(owner: &Line, other: &Line, attack: impl Fu
     other.client.wait_for_end(&other.call).await;
     let ended = owner.client.wait_for_end(&owner.call).await;
     assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("api_hangup")), "{ended}");
+    assert_eq!(ended["answered_by"], "human", "the verdict of its own carrier: {ended}");
 }

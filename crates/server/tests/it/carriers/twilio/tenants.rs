@@ -96,8 +96,8 @@ async fn what_another_tenants_account_signs_changes_nothing_of_a_call() {
     let busy = Script { rings_for: Duration::from_secs(4), ..Script::ending("busy", Some(486)) };
     stage.double.script(DESK, busy);
     let call = stage.place_with(CALLEE, json!({ "answering_machine": { "mode": "detect" } })).await;
-    let talks = |call: &Value| call["status"] == "in_progress" && call["answered_by"] == "human";
-    stage.client().wait_for(&call, talks).await;
+    stage.double.until(CALLEE, "a person is recognised", |call| call.answered_by.is_some()).await;
+    stage.client().wait_for(&call, |call| call["status"] == "in_progress").await;
     let owner = Line::of(stage.client(), call, &stage.set.connection, &stage.addresses()).await;
     let fields = stage.double.fields_of(&stage.double.call(CALLEE));
     assert_untouched(&owner, &other, Box::pin(attack(&theirs, &owner, &other, &fields))).await;
