@@ -18,8 +18,10 @@ const RINGS: &str = "+12025550101";
 /// The auth token of the other tenant's account.
 const THEIR_TOKEN: &str = "the auth token of another account";
 
+type Fields = &'static [(&'static str, &'static str)];
+
 /// Topics, the fields of reports, and the status with which an account's own addresses answer them.
-const REPORTS: [(&str, &[(&str, &str)], u16); 11] = [
+const REPORTS: [(&str, Fields, u16); 11] = [
     ("status", &[("CallStatus", "in-progress")], 204),
     ("status", &[("CallStatus", "completed"), ("CallDuration", "5"), ("SipResponseCode", "200")], 204),
     ("status", &[("CallStatus", "busy"), ("SipResponseCode", "486")], 204),
