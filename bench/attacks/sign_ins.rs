@@ -93,11 +93,13 @@ pub(crate) async fn silent_tokens(target: &Target) -> anyhow::Result<Row> {
 
 async fn at_a_silent_provider(target: &Target, senders: usize, requests: &[Vec<u8>]) -> anyhow::Result<Row> {
     let other = Other::join(target).await?;
+    let disk = Disk::begin(&target.place).await?;
     let watch = Watch::begin(&target.node)?;
     let (address, addresses) = (target.node.address.as_str(), PATIENT_ADDRESSES);
     let flood = Flood { address, senders, addresses, lasts: LASTS, at_most: usize::MAX };
     let (answers, latencies) = other.during(flood.run(requests)).await?;
-    watch.end(format!("{answers}; {}; {latencies}", target.issuer.seen())).await
+    let disk = disk.compare().await?;
+    watch.end(format!("{answers}; {}; {disk}; {latencies}", target.issuer.seen())).await
 }
 
 fn login() -> Vec<u8> {

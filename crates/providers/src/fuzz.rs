@@ -12,6 +12,7 @@ use crate::realtime::RealtimeEvent;
 use crate::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
 use crate::stt::{self, SttMessage};
 use crate::tts::protocol::{TtsEvent, TtsProtocol};
+use crate::voices::{self, Voice, VoiceList};
 
 /// The size counted for a message without text, in bytes.
 const SMALL: usize = 16;
@@ -71,16 +72,31 @@ pub(crate) fn realtime(protocol: &mut dyn RealtimeProtocol, messages: &[Vec<u8>]
     Read::each_text(messages, |message| protocol.read(message).map(|messages| messages.iter().map(size).sum()))
 }
 
-const TARGETS: [&Target; 22] = [
+/// Drives the reader of a provider's list of voices.
+pub(crate) fn voices(read: fn(&Value) -> VoiceList, messages: &[Vec<u8>]) -> Read {
+    let size = |voice: &Voice| {
+        assert!(!voice.voice.is_empty() && !voice.name.is_empty(), "{voice:?}");
+        let languages: usize = voice.languages.iter().map(String::len).sum();
+        SMALL + voice.voice.len() + voice.name.len() + languages + voice.description.as_ref().map_or(0, String::len)
+    };
+    Read::each(messages, |message| {
+        let list = voices::read_list(message, read).map_err(drop)?;
+        if list.data.is_empty() { Err(()) } else { Ok(list.data.iter().map(size).sum()) }
+    })
+}
+
+const TARGETS: [&Target; 24] = [
     &crate::anthropic::wire::FUZZED,
     &crate::assemblyai::stt::FUZZED,
     &crate::cartesia::stt::FUZZED,
     &crate::cartesia::tts::FUZZED,
+    &crate::cartesia::voices::FUZZED,
     &crate::deepgram::flux::FUZZED,
     &crate::deepgram::nova::FUZZED,
     &crate::deepgram::tts::FUZZED,
     &crate::elevenlabs::stt::FUZZED,
     &crate::elevenlabs::tts::FUZZED,
+    &crate::elevenlabs::voices::FUZZED,
     &crate::gemini::wire::FUZZED,
     &crate::llm::analysis::FUZZED,
     &crate::llm::speech_filter::FUZZED,
@@ -107,7 +123,7 @@ fn every_file_that_reads_what_strangers_send_is_driven() {
         ("llm/written_calls/tags.rs", "reads the calls that speech_filter.rs finds, which has a target"),
         ("openai/speech.rs", "an error, classified by failure.rs; its audio is read by tts/decoder.rs"),
         ("websocket/message.rs", "used by the adapters, which have targets"),
-        ("voices.rs", "reads any answer as JSON: of what may be missing in it, only strings are taken"),
+        ("voices.rs", "reads the answers of the adapters' voices.rs, which have targets"),
     ];
     Sources { root, folders: &[""], elsewhere }.assert_all_driven(&TARGETS);
 }

@@ -142,14 +142,12 @@ impl Voices for AskedVoices {
     async fn list(&self) -> Result<VoiceList, ProviderError> {
         let listed = timeout(TIME_LIMIT, self.ask()).await;
         let listed = listed.unwrap_or_else(|_| Err(AttemptError::timeout(self.provider, TIME_LIMIT)));
-        let mut list = (self.read)(&listed.map_err(|failure| failure.error)?);
-        list.cut();
-        Ok(list.with_default(&self.default))
+        Ok(listed.map_err(|failure| failure.error)?.with_default(&self.default))
     }
 }
 
 impl AskedVoices {
-    async fn ask(&self) -> Result<Value, AttemptError> {
+    async fn ask(&self) -> Result<VoiceList, AttemptError> {
         let mut request = self.http.get(&self.url).headers(self.headers.clone());
         if let Some(key) = &self.key {
             let (name, before) = &self.key_header;
@@ -171,9 +169,18 @@ impl AskedVoices {
             let key = self.key.as_ref();
             return Err(AttemptError::from_classified(self.provider, classified.at_url(&url), key, TIME_LIMIT));
         }
-        lenient_json::from_slice(&body)
-            .map_err(|_| AttemptError::unusable(self.provider, "its list of voices is not JSON"))
+        read_list(&body, self.read).map_err(|_| AttemptError::unusable(self.provider, "its list of voices is not JSON"))
     }
+}
+
+/// Reads a response, of which no more voices are kept than fit.
+///
+/// # Errors
+/// When it is not JSON.
+pub(crate) fn read_list(body: &[u8], read: fn(&Value) -> VoiceList) -> serde_json::Result<VoiceList> {
+    let mut list = read(&lenient_json::from_slice(body)?);
+    list.cut();
+    Ok(list)
 }
 
 /// Reads a body up to the limit; the rest is cut off.

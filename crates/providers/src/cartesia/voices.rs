@@ -41,6 +41,18 @@ fn voice(voice: &Value) -> Option<Voice> {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            r##"{"data":[{"id":"6ccb","is_owner":false,"name":"Katie","description":"Calm.","language":"en"},{"name":"x"}],"has_more":true}"##,
+            r##"[{"id":"6ccb","name":"Katie","language":"en","description":null}]"##,
+        ])
+    },
+    read: |messages| crate::fuzz::voices(read, messages),
+};
+
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 

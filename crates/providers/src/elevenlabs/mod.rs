@@ -2,7 +2,7 @@
 
 pub mod stt;
 pub mod tts;
-mod voices;
+pub(crate) mod voices;
 
 use super::adapter_config::AdapterConfig;
 use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};

@@ -46,6 +46,18 @@ fn voice(voice: &Value) -> Option<Voice> {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            r##"{"has_more":false,"voices":[{"voice_id":"a1","name":"Ann","description":"Calm.","labels":{"language":"en"},"verified_languages":[{"language":"en","locale":"en-US"},{"language":"de"}]}]}"##,
+            r##"{"voices":[{"voice_id":"b2","labels":{"language":"fr"},"verified_languages":null,"description":""},7]}"##,
+        ])
+    },
+    read: |messages| crate::fuzz::voices(read, messages),
+};
+
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::http::{HeaderValue, header};
 use serde_json::{Map, Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::api_key::PresentedKey;
@@ -15,6 +16,7 @@ use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::{FRAME_BYTES, Law};
 use switchhook_media::wav;
+use switchhook_net::outbound::unpacked;
 use url::Url;
 
 use crate::http::merge_patch::merge;
@@ -23,9 +25,10 @@ fn now() -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000)
 }
 
-pub(super) const TARGETS: [&Target; 14] = [
+pub(super) const TARGETS: [&Target; 15] = [
     &RETURN_TO,
     &BODY_TEXT,
+    &ENCODED_BODY,
     &MERGE_PATCH,
     &PHONE_NUMBER,
     &API_KEY,
@@ -74,6 +77,49 @@ const BODY_TEXT: Target = Target {
         read
     },
 };
+
+/// The most bytes of an unpacked body that are read, as the readers of bodies have limits.
+const UNPACKED: usize = 64 * 1024;
+
+const ENCODED_BODY: Target = Target {
+    file: "crates/net/src/outbound/encoding.rs",
+    seeds: || {
+        let bodies: [(&str, &[u8]); 6] = [
+            ("gzip", b"\x1f\x8b\x08\0\0\0\0\0\x02\x03\xab\xae\x05\0C\xbf\xa6\xa3\x02\0\0\0"),
+            ("deflate", b"x\x9c\xab\xae\x05\0\x01u\0\xf9"),
+            ("Deflate, identity", b"\xab\xae\x05\0"),
+            ("br", b"\x8b\0\x80{}\x03"),
+            ("zstd", b"\x28\xb5\x2f\xfd\x20\x02\x11\0\0{}"),
+            (
+                "zstd, gzip",
+                b"\x1f\x8b\x08\0\0\0\0\0\x02\x03\xd3\xd8\xaa\xffW\x81I\x90\x81\xa1\xba\x16\0\xf3X\xab;\x0b\0\0\0",
+            ),
+        ];
+        bodies.map(|(encoding, body)| vec![encoding.as_bytes().to_vec(), body.to_vec()]).to_vec()
+    },
+    read: |messages| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let mut read = Read::default();
+        for pair in messages.chunks_exact(2) {
+            let Ok(encoding) = HeaderValue::from_bytes(&pair[0]) else { continue };
+            let response = axum::http::Response::builder().header(header::CONTENT_ENCODING, encoding);
+            let response = response.body(pair[1].clone()).expect("a response");
+            read.count(runtime.block_on(unpacked_size(response.into())));
+        }
+        read
+    },
+};
+
+/// Reads a body as far as a reader would. Returns its size.
+async fn unpacked_size(packed: reqwest::Response) -> reqwest::Result<usize> {
+    let (mut response, mut size) = (unpacked(packed), 0);
+    while size < UNPACKED
+        && let Some(piece) = response.chunk().await?
+    {
+        size += piece.len();
+    }
+    Ok(size)
+}
 
 /// A patch that is applied twice changes what it changes once (RFC 7396).
 const MERGE_PATCH: Target = Target {

@@ -14,8 +14,10 @@ fn targets() -> Vec<&'static Target> {
     let mut targets = vec![
         &api::FUZZED,
         &backup::manifest::FUZZED,
+        &http::accept::FUZZED,
         &http::auth::event_token::FUZZED,
         &http::calls::recording::FUZZED,
+        &http::extract::large_integers::FUZZED,
         &http::listening::FUZZED,
         &http::sign_in::cookies::FUZZED,
         &sign_in::attempt::FUZZED,

@@ -35,6 +35,26 @@ fn quality(headers: &HeaderMap, range: &str) -> f32 {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            "text/event-stream, application/json;q=0.9",
+            "application/json;Q=0.1, Text/HTML;level=1;q=0.8, */*;q=0.1",
+        ])
+    },
+    read: |messages| {
+        switchhook_fuzz::Read::each(messages, |line| {
+            let mut headers = HeaderMap::new();
+            headers.append(ACCEPT, axum::http::HeaderValue::from_bytes(line).map_err(|_| "it is no header")?);
+            let html = accepts_page(&headers, false);
+            assert!(!html || accepts_page(&headers, true), "who accepts HTML accepts a page");
+            (html || prefers_stream(&headers)).then_some(1).ok_or("it prefers JSON")
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
 

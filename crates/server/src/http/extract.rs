@@ -1,7 +1,7 @@
 //! Extractors: a path id, a JSON body, a page of a list. Errors are 404 or 422 in the API's error shape.
 
 mod copy;
-mod large_integers;
+pub(crate) mod large_integers;
 mod nulls;
 mod query;
 mod words;

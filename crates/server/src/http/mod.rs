@@ -3,7 +3,7 @@
 //! Layers, from the outside in: request id, panic handler, metrics, timeout; below `/v1` also audit log, authentication, rate limit and
 //! routing. Errors are therefore checked in this order: 401, 403, 429, 404 or 405, 413 or 422. Every other path is the dashboard's.
 
-mod accept;
+pub(crate) mod accept;
 pub mod agents;
 pub mod api_keys;
 mod attention;

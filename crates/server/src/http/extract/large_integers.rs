@@ -32,6 +32,26 @@ fn is_large_integer(text: &[u8]) -> bool {
     whole && !std::str::from_utf8(number).is_ok_and(fits)
 }
 
+/// The copy that looks for them drops nothing.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            r#"{"a":{"b":[1,18446744073709551616]} , "c \"d\"":-9223372036854775809,"e":null,"f":1844674407370955161600e-2}"#,
+            r#"[ {}, [], "18446744073709551616", 18446744073709551615, true ]"#,
+        ])
+    },
+    read: |messages| {
+        switchhook_fuzz::Read::each(messages, |json| {
+            let value: serde_json::Value = serde_json::from_slice(json)?;
+            let copied = copy(json, |_, _| true).expect("it is JSON");
+            assert_eq!(serde_json::from_slice::<serde_json::Value>(&copied)?, value);
+            Ok::<_, serde_json::Error>(first(json).map_or(1, |path| path.len()))
+        })
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 mod signalwire;
 mod telnyx;
+mod tenants_apart;
 mod twilio;
 
 use reqwest::StatusCode;
@@ -92,13 +93,18 @@ impl Fixture {
     }
 
     fn addresses(&self) -> Addresses {
-        let vault = Config::for_tests(self.service.data_dir()).open_vault().expect("the service has made a key");
-        Addresses::new(self.client().base.clone(), &vault)
+        addresses_of(&self.service)
     }
 
     pub(crate) async fn stop(self) {
         self.service.stop().await;
     }
+}
+
+/// Returns the addresses that the service gives to carriers.
+fn addresses_of(service: &TestService) -> Addresses {
+    let vault = Config::for_tests(service.data_dir()).open_vault().expect("the service has made a key");
+    Addresses::new(service.client.base.clone(), &vault)
 }
 
 /// Creates an agent without any model, and a number at the carrier.

@@ -7,4 +7,5 @@ mod nodes;
 mod outcomes;
 mod requests;
 mod streams;
+mod tenants;
 mod transfers;

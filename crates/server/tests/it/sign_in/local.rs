@@ -10,8 +10,8 @@ use switchhook_core::api_key::Environment;
 use switchhook_runtime::clock::Clock;
 
 use super::browser::{answer, location};
-use super::{browser, tenant_names};
-use crate::harness::TestService;
+use super::{browser, morning, tenant_names, with_provider};
+use crate::harness::{TestService, text};
 
 async fn developing(change: impl FnOnce(&mut Config)) -> TestService {
     TestService::start_as(Clock::system(), |config| {
@@ -98,19 +98,45 @@ async fn only_a_browser_on_this_machine_signs_in_so() {
     service.stop().await;
 }
 
+/// A service in production, started as `switchhook dev` would.
+fn production(config: &mut Config) {
+    config.env = Environment::Prod;
+    config.master_key = Some("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=".to_owned().into());
+    config.local_sign_in = true;
+}
+
 #[tokio::test]
 async fn production_has_no_local_sign_in_and_without_a_provider_nobody_signs_in() {
-    let production = |config: &mut Config| {
-        config.env = Environment::Prod;
-        config.master_key = Some("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=".to_owned().into());
-    };
+    let link = format!("/auth/login?token={}", "A".repeat(43));
     for service in [developing(production).await, TestService::start().await] {
+        assert!(matches!(service.sign_in(), SignIn::Off));
         let mut browser = browser(&service);
         assert_eq!(browser.who().await.1["sign_in"], "off");
-        let refused = browser.get("/auth/login").await;
-        assert_eq!((refused.status(), browser.session()), (StatusCode::NOT_FOUND, None));
-        assert!(refused.text().await.expect("text").contains("SWITCHHOOK_OIDC_ISSUER"), "it says how to turn it on");
+        for path in ["/auth/login", &link] {
+            let refused = browser.get(path).await;
+            assert_eq!((refused.status(), browser.session()), (StatusCode::NOT_FOUND, None), "{path}");
+            let words = refused.text().await.expect("text");
+            assert!(words.contains("SWITCHHOOK_OIDC_ISSUER"), "it says how to turn it on: {words}");
+        }
         assert_eq!(browser.get("/auth/callback?state=x&code=y").await.status(), StatusCode::BAD_REQUEST);
         service.stop().await;
     }
+}
+
+#[tokio::test]
+async fn production_signs_in_at_the_provider_whatever_the_link_and_its_keys_are_of_production() {
+    let (service, oidc) = with_provider(morning(), production).await;
+    assert!(matches!(service.sign_in(), SignIn::Oidc(_)));
+    let mut ana = browser(&service);
+    let page = ana.login(&format!("/auth/login?token={}", "A".repeat(43))).await;
+    assert!(page.as_str().starts_with(&oidc.issuer()), "{page}");
+    assert_eq!((ana.session(), ana.who().await.0), (None, StatusCode::UNAUTHORIZED));
+    // The browser asserts of each cookie that it is secure.
+    let back = ana.sign_in(&oidc, json!({})).await;
+    assert_eq!((back.status(), ana.session().is_some()), (StatusCode::FOUND, true));
+    assert!(ana.cookies.keys().all(|name| name.starts_with("__Host-")), "{:?}", ana.cookies.keys());
+    let (status, key) = ana.ask(Method::POST, "/v1/api-keys", Some(json!({}))).await;
+    assert_eq!(status, StatusCode::CREATED, "{key}");
+    assert!(text(&key["key"]).starts_with("vk_prod_"));
+    service.stop().await;
 }

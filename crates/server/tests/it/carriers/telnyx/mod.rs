@@ -4,6 +4,7 @@ mod control;
 mod inbound;
 mod outbound;
 mod outcomes;
+mod tenants;
 mod transfers;
 
 use serde_json::{Value, json};
@@ -40,20 +41,8 @@ impl Rig {
             change(config);
         })
         .await;
-        let client = &service.client;
-        let connection = client.create("/v1/connections", connection(&telnyx, settings)).await;
-        let scripted = client.create("/v1/connections", json!({ "name": "scripted", "provider": "scripted" })).await;
-        let by = json!({ "connection_id": scripted["id"] });
-        let mut described = json!({
-            "name": "Ava", "instructions": "Book a table.", "stt": by, "llm": by, "tts": by,
-            "greeting": { "text": "Hello, this is Ava from Harbor Table. May I have your name, please?" },
-        });
-        merge(&mut described, agent);
-        let agent = client.create("/v1/agents", described).await;
-        let number = json!({ "number": OURS, "connection_id": connection["id"], "inbound_agent_id": agent["id"] });
-        client.create("/v1/numbers", number).await;
-        let connection = text(&connection["id"]);
-        Self { telnyx, agent: Agent { id: text(&agent["id"]) }, connection, service }
+        let (agent, connection) = set_up(&service.client, &telnyx, settings, agent).await;
+        Self { telnyx, agent, connection, service }
     }
 
     /// Waits until the agent has said that a transfer failed.
@@ -77,6 +66,23 @@ impl Rig {
         self.client().wait_for_words(&call).await;
         call
     }
+}
+
+/// Creates a connection with these settings, an agent without any model with these fields, and a number. Returns the agent, and the id of
+/// the connection.
+async fn set_up(client: &Client, telnyx: &Telnyx, settings: Value, agent: Value) -> (Agent, String) {
+    let connection = client.create("/v1/connections", connection(telnyx, settings)).await;
+    let scripted = client.create("/v1/connections", json!({ "name": "scripted", "provider": "scripted" })).await;
+    let by = json!({ "connection_id": scripted["id"] });
+    let mut described = json!({
+        "name": "Ava", "instructions": "Book a table.", "stt": by, "llm": by, "tts": by,
+        "greeting": { "text": "Hello, this is Ava from Harbor Table. May I have your name, please?" },
+    });
+    merge(&mut described, agent);
+    let agent = client.create("/v1/agents", described).await;
+    let number = json!({ "number": OURS, "connection_id": connection["id"], "inbound_agent_id": agent["id"] });
+    client.create("/v1/numbers", number).await;
+    (Agent { id: text(&agent["id"]) }, text(&connection["id"]))
 }
 
 /// Returns a connection to the double.

@@ -280,6 +280,11 @@ impl Telnyx {
         self.double.forge(&self.leg(number), forgery).await
     }
 
+    /// Sends any webhook, signed by this account. Returns the status and the body of the response.
+    pub(crate) async fn report(&self, url: &str, body: &Value) -> (u16, String) {
+        self.double.report(url, &body.to_string()).await
+    }
+
     /// Returns the statuses of the responses to all webhooks except forged ones.
     pub(crate) fn answers(&self) -> Vec<u16> {
         self.double.with(|account| account.answers.clone())

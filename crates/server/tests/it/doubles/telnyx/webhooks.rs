@@ -72,11 +72,16 @@ impl Double {
     }
 
     async fn send(&self, url: &str, body: &str) {
-        let status = self.post(url, body, Some((&self.signer, Clock::system().now().as_seconds()))).await;
+        let (status, _) = self.report(url, body).await;
         self.with(|account| account.answers.push(status));
         if !(200..300).contains(&status) {
             self.complain(format!("a webhook was answered with {status}: {body}"));
         }
+    }
+
+    /// Sends a webhook that the account signs. Returns the status and the body of the response.
+    pub(super) async fn report(&self, url: &str, body: &str) -> (u16, String) {
+        self.post(url, body, Some((&self.signer, Clock::system().now().as_seconds()))).await
     }
 
     /// Sends a forged report that a leg has ended.
@@ -90,10 +95,10 @@ impl Double {
             Forgery::Unsigned => None,
             Forgery::Old => Some((&self.signer, now - 600)),
         };
-        self.post(&leg.report_to, &body, signed).await
+        self.post(&leg.report_to, &body, signed).await.0
     }
 
-    async fn post(&self, url: &str, body: &str, signed: Option<(&Ed25519KeyPair, i64)>) -> u16 {
+    async fn post(&self, url: &str, body: &str, signed: Option<(&Ed25519KeyPair, i64)>) -> (u16, String) {
         let mut request =
             self.http.post(url).header("user-agent", "telnyx-webhooks").header("content-type", "application/json");
         if let Some((signer, at)) = signed {
@@ -102,10 +107,10 @@ impl Double {
             request = request.header("telnyx-signature-ed25519", BASE64_STANDARD.encode(signature.as_ref()));
         }
         match request.body(body.to_owned()).send().await {
-            Ok(answer) => answer.status().as_u16(),
+            Ok(answer) => (answer.status().as_u16(), answer.text().await.unwrap_or_default()),
             Err(error) => {
                 self.complain(format!("a webhook was not answered: {error}"));
-                0
+                (0, String::new())
             }
         }
     }
