@@ -72,6 +72,13 @@ soak minutes="480" *args:
 attacks *args:
     cargo build --release -p switchhook && cargo run --release -p switchhook --example bench-attacks -- {{ args }}
 
+# Build the binary of a release, and its wheel and npm packages for Linux machines like this one, into target/packages.
+packages:
+    cargo build --profile dist --locked --package switchhook
+    python3 packaging/python/build_wheel.py target/dist/switchhook linux_$(uname -m) target/packages
+    node packaging/npm/build_packages.mjs platform linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/') target/dist/switchhook target/packages
+    node packaging/npm/build_packages.mjs main target/packages
+
 # Regenerate the API description after an API change.
 openapi:
     cargo run --quiet -- openapi > docs/openapi.json

@@ -8,7 +8,7 @@ export default defineConfig({
   workers: 1,
   forbidOnly: true,
   retries: 0,
-  // Two minutes are what a new user is promised; a machine that builds beside this gets more.
+  // The test allows two minutes after the speech models are there, which may have to be downloaded.
   timeout: 240_000,
   expect: { timeout: 20_000 },
   reporter: [["list"]],

@@ -1,4 +1,4 @@
-/** `switchhook dev` of an installed package, started as a new user does: in an empty folder, with one key in the environment. */
+/** `switchhook dev` of an installed package, started as a new user does: in an empty folder, with a model's key in the environment. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ export class Dev {
   }
 
   /** Starts the command of SWITCHHOOK_FIRST_RUN, a JSON list. Models that SWITCHHOOK_FIRST_RUN_MODELS names are not downloaded. */
-  static start(key: string, ...options: string[]): Dev {
+  static start(variables: Record<string, string>): Dev {
     const [command, ...before] = JSON.parse(process.env.SWITCHHOOK_FIRST_RUN ?? "[]") as string[];
     if (!command) throw new Error("SWITCHHOOK_FIRST_RUN does not name the command: start ci/packaging.sh");
     const folder = mkdtempSync(join(tmpdir(), "switchhook-first-run-"));
@@ -29,8 +29,8 @@ export class Dev {
     // Nothing of this machine's settings or keys.
     const others = /^SWITCHHOOK_|_API_KEY$|^OPENAI_/;
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !others.test(name)));
-    const env = { ...inherited, OPENAI_API_KEY: key, SWITCHHOOK_SHUTDOWN_DELAY: "0s" };
-    const args = [...before, "dev", "--no-open", "--listen", "127.0.0.1:0", ...options];
+    const env = { ...inherited, ...variables, SWITCHHOOK_SHUTDOWN_DELAY: "0s" };
+    const args = [...before, "dev", "--no-open", "--listen", "127.0.0.1:0"];
     // A process group of its own, because the command may be a launcher.
     const child = spawn(command, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     return new Dev(child, folder);
@@ -48,6 +48,12 @@ export class Dev {
       this.child.on("exit", (code) => failed(new Error(`switchhook dev ended with ${code}:\n${this.printed}`)));
       look();
     });
+  }
+
+  /** Waits until the speech models are there, and returns when that was if they were downloaded. */
+  async downloads(): Promise<number | undefined> {
+    await this.prints(/ listens on http/);
+    return /^Downloading /m.test(this.printed) ? Date.now() : undefined;
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,6 @@
-/** A tenant as it is after a day of trying things: real calls, and things that need attention. */
+/** A tenant as it is after a day of work: real calls, copies of them at other times, and things that need attention. */
 import type { FullConfig } from "@playwright/test";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,9 +15,16 @@ export default async function seed(config: FullConfig): Promise<() => void> {
     await settings(service);
     await service.ended(basics.conversation);
     await calls(service, basics.agent);
+    execFileSync("python3", ["screenshots/day.py", database()], { stdio: "inherit" });
     save(basics);
   });
   return receiver.stop;
+}
+
+function database(): string {
+  const file = process.env.SWITCHHOOK_DEV_DATABASE;
+  if (!file) throw new Error("SWITCHHOOK_DEV_DATABASE does not name the database: start dashboard/screenshots.sh");
+  return file;
 }
 
 /** A receiver of webhooks that takes each `call.completed` at the second attempt. */
@@ -49,13 +57,12 @@ async function settings(service: Service): Promise<void> {
   await service.post("/v1/people", { email: "ana@example.com", role: "member" });
 }
 
-/** Two at a time, so that two cores keep up. */
+/** With those of `seedBasics`, one of each kind that screenshots/day.py copies. Two talk at a time, so that two cores keep up. */
 async function calls(service: Service, agent: string): Promise<void> {
   const call = { agent_id: agent, from: "+12025550199" };
   const place = async (to: string) => (await service.post<{ id: string }>("/v1/calls", { ...call, to })).id;
-  const talks = [await place("+12025550143"), await place("+442079460958")];
-  const others = ["+12025550103", "+12025550104", "+12025550111", "+12025550111", "+12025550111"];
-  for (const to of others) await service.ended(await place(to));
-  await service.post("/v1/simulator/inbound", { to: "+12025550199", from: "+12025550110" });
+  const inbound = { to: call.from, from: "+12025550144" };
+  const talks = [await place("+12025550143"), (await service.post<{ id: string }>("/v1/simulator/inbound", inbound)).id];
+  for (const to of ["+12025550102", "+12025550103", "+12025550104"]) await service.ended(await place(to));
   for (const call of talks) await service.ended(call);
 }

@@ -33,7 +33,7 @@ fi
 
 # Nothing of the caller's settings, and no language model, which `dev` would connect by its key; a free port.
 for name in $(compgen -e SWITCHHOOK_ | grep -v -x -e SWITCHHOOK_CHROMIUM || true); do unset "$name"; done
-unset OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY
+unset OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY GROQ_API_KEY OPENROUTER_API_KEY
 port=$(node -e 's=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})')
 export SWITCHHOOK_URL=http://127.0.0.1:$port
 export SWITCHHOOK_BINARY=$binary
@@ -59,5 +59,7 @@ SWITCHHOOK_OTHER_KEY=$("$binary" tenant create Harbor --json --data-dir "$data" 
 export SWITCHHOOK_OTHER_KEY
 # The terminal, where the link is that signs in.
 export SWITCHHOOK_DEV_LOG=$folder/log
+# For the pictures, which need calls of other times.
+export SWITCHHOOK_DEV_DATABASE=$data/switchhook.db
 
 npx playwright test "$@"

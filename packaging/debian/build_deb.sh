@@ -69,7 +69,7 @@ echo /etc/switchhook/environment >"$folder/DEBIAN/conffiles"
     printf 'Recommends: python3-pip\nSuggests: postgresql, caddy\nSection: comm\nPriority: optional\n'
     [ -z "$homepage" ] || printf 'Homepage: %s\n' "$homepage"
     printf 'Description: self-hosted voice calling service\n'
-    printf '%s. The speech models are no part of the package: "switchhook models pull" downloads them with pip.\n' "${description%.}" |
+    printf '%s. The speech models are no part of the package: "switchhook models pull" downloads them with pip or uv.\n' "${description%.}" |
         fold --spaces --width=76 | sed -e 's/^/ /' -e 's/ *$//'
 } >"$folder/DEBIAN/control"
 (cd "$folder" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | LC_ALL=C sort --zero-terminated | xargs --null md5sum) >"$folder/DEBIAN/md5sums"

@@ -80,8 +80,13 @@ impl Service {
         let store = Store::open_within(&config.database_url(), config.database_connections).await?;
         index_calls(&store).await.context("could not index the calls in the database")?;
         let vault = config.open_vault()?;
-        let listener = listen(config.listen)
-            .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
+        let listener = match listen(config.listen) {
+            Ok(listener) => listener,
+            Err(error) => {
+                let words = cannot_listen(config.listen, error.kind());
+                return Err(anyhow::Error::new(error).context(words));
+            }
+        };
         let wakeups = Wakeups::default();
         let address = listener.local_addr()?;
         let addresses = Addresses::new(config.reached_at(address), &vault);
@@ -271,6 +276,15 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_reuseaddr(true)?; // Needed after a restart, while old connections linger.
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+/// Says that an address is not available, and what to do where another process has it.
+fn cannot_listen(address: SocketAddr, why: std::io::ErrorKind) -> String {
+    if why != std::io::ErrorKind::AddrInUse {
+        return format!("cannot listen on {address}");
+    }
+    let another = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(8080));
+    format!("cannot listen on {address} (another process does; name another address, such as --listen {another})")
 }
 
 /// Indexes ended calls after an update from a version without the index; logs progress.

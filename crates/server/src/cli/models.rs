@@ -16,7 +16,7 @@ use crate::config::Config;
 pub(super) enum ModelsCommand {
     /// List the models: sizes, licences, hashes.
     List,
-    /// Download missing models with the pip client.
+    /// Download missing models with pip, or with uvx where there is no pip.
     Pull {
         /// Models to download; all by default.
         ids: Vec<String>,

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -190,6 +191,29 @@ async fn an_operator_sets_what_a_tenant_may_store_and_restores_it() {
     let (code, shown, _) = run(node.command().args(["tenant", "show", &id]));
     assert!(code == Some(0) && shown.contains("agent_bytes  6000000000"), "{shown}");
     assert_eq!(run(node.command().args(["tenant", "set", &id, "--max-agents", "few"])).0, Some(2));
+}
+
+#[test]
+fn models_are_pulled_with_uvx_where_there_is_no_pip() {
+    let node = Node::on(None);
+    let programs = tempfile::tempdir().expect("a temporary folder");
+    let uvx = programs.path().join("uvx");
+    let script = "#!/bin/sh\necho \"$*\" >>\"$0.asked\"\n[ \"$1\" = --version ] && exit\necho 'ERROR: No such wheel' >&2\nexit 1\n";
+    std::fs::write(&uvx, script).expect("written");
+    std::fs::set_permissions(&uvx, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let pull = || run(node.command().args(["models", "pull"]).env("PATH", programs.path()));
+
+    let (code, _, err) = pull();
+    assert!(code == Some(1) && err.contains("(No such wheel)"), "{code:?} {err}");
+    let asked = std::fs::read_to_string(programs.path().join("uvx.asked")).expect("it was called");
+    let asked: Vec<&str> = asked.lines().collect();
+    let [version, download] = asked[..] else { panic!("called twice: {asked:?}") };
+    assert_eq!(version, "--version", "pip itself is not downloaded for a question");
+    assert!(download.starts_with("pip download ") && download.contains("--require-hashes"), "{download}");
+
+    std::fs::remove_file(&uvx).expect("it is ours");
+    let (code, _, err) = pull();
+    assert!(code == Some(1) && err.contains("install Python's pip or uv"), "{code:?} {err}");
 }
 
 #[tokio::test]

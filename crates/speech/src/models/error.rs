@@ -14,9 +14,9 @@ pub enum ModelError {
         /// The requested id.
         id: String,
     },
-    /// pip is not installed.
+    /// Neither pip nor uv is installed.
     #[error(
-        "pip was not found: install Python's pip, or download {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
+        "neither pip nor uvx was found: install Python's pip or uv, or download {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
     )]
     NoPip {
         /// The required file.

@@ -1,7 +1,7 @@
 //! Downloads wheels with `pip`, which has the settings of the package index and the proxy.
 //!
 //! pip runs as a child process with `--require-hashes` and neither builds nor installs anything; the hash is checked again afterwards. Its
-//! environment can point to a private package index.
+//! environment can point to a private package index. Where there is only uv, `uvx` gets pip first.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,10 @@ use super::scratch::ScratchDir;
 use super::{ModelError, Progress, Stage};
 
 /// Ways to call pip, in order.
-const CLIENTS: &[&[&str]] = &[&["pip3"], &["pip"], &["python3", "-m", "pip"], &["python", "-m", "pip"]];
+const CLIENTS: &[&[&str]] = &[&["pip3"], &["pip"], &["python3", "-m", "pip"], &["python", "-m", "pip"], UVX];
+
+/// The pip that uv downloads into its cache.
+const UVX: &[&str] = &["uvx", "pip"];
 
 /// Timeout: enough for the 55 MB of the largest wheel at 100 kB/s.
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(600);
@@ -32,9 +35,11 @@ pub(super) fn fetch(
     fetch_with(client, DOWNLOAD_TIMEOUT, model, scratch, progress)
 }
 
-/// Returns whether this command is pip.
+/// Returns whether this command is pip, or gets it.
 fn is_pip(client: &[&str]) -> bool {
-    let version = command(client).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    // uvx would download pip to ask it for its version, with no deadline and no message of what fails.
+    let asked = if client == UVX { &client[..1] } else { client };
+    let version = command(asked).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     version.is_ok_and(|status| status.success())
 }
 
@@ -106,13 +111,14 @@ fn wait(mut child: Child, deadline: Duration, mut look: impl FnMut()) -> std::io
     }
 }
 
-/// Returns pip's last error, one line, truncated.
+/// Returns the last error of pip or uvx, one line, truncated.
 fn last_words(log: &Path) -> String {
     let log = fs::read(log).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines().rfind(|line| line.starts_with("ERROR")).or_else(|| lines().next_back());
-    line.unwrap_or("no error message").trim_start_matches("ERROR:").trim().chars().take(200).collect()
+    let is_error = |line: &&str| line.starts_with("ERROR") || line.starts_with("error:");
+    let line = lines().rfind(is_error).or_else(|| lines().next_back()).unwrap_or("no error message");
+    line.trim_start_matches("ERROR:").trim_start_matches("error:").trim().chars().take(200).collect()
 }
 
 #[cfg(test)]
@@ -141,6 +147,17 @@ mod tests {
             fetch_with(&["sh", &pip], DOWNLOAD_TIMEOUT, &MODELS[0], &scratch, &NoProgress).unwrap_err().to_string();
         assert!(error.contains("(No matching distribution)"), "{error}");
         assert!(error.contains("--from FILE.whl"), "{error}");
+    }
+
+    #[test]
+    fn a_uvx_that_cannot_get_pip_is_reported_without_its_hints() {
+        let scratch = scratch();
+        let uvx =
+            "echo 'error: Failed to fetch: `pip`' >&2; echo '  cause: dns error' >&2; echo 'hint: try' >&2; exit 2";
+        let uvx = pretend(&scratch, uvx);
+        let error =
+            fetch_with(&["sh", &uvx], DOWNLOAD_TIMEOUT, &MODELS[0], &scratch, &NoProgress).unwrap_err().to_string();
+        assert!(error.contains("(Failed to fetch: `pip`)"), "{error}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{Write as _, pipe};
+use std::net::SocketAddr;
 use std::process::Stdio;
 
 use reqwest::Method;
@@ -68,4 +69,7 @@ async fn why_the_service_does_not_start_is_the_last_line_of_its_log() {
     assert_eq!(output.status.code(), Some(1), "{log}");
     let last = log.lines().last().unwrap_or_default();
     assert!(last.starts_with(&format!("switchhook: cannot listen on {address}")), "{log}");
+    let mut another: SocketAddr = address.parse().expect("an address");
+    another.set_port(another.port() + 1);
+    assert!(last.contains(&format!("such as --listen {another}")), "it says what to do: {log}");
 }
