@@ -18,12 +18,12 @@ pub(crate) fn classify_unexpected(body: &str, lead: &str, url: &Url) -> Classifi
             let classified = classify_body(&body);
             Classified { words: ErrorMessage::about(classified.words.without_key(None), url), ..classified }
         }
-        None => Classified {
-            class: FailureClass::Configuration,
-            words: ErrorMessage::about(format!("{lead}: {}", excerpt(text)), url),
-            retry_after: None,
-            busy: None,
-        },
+        None => {
+            let quoted = excerpt(text);
+            let reason = if quoted.is_empty() { lead.to_owned() } else { format!("{lead}: {quoted}") };
+            let words = ErrorMessage::about(reason, url);
+            Classified { class: FailureClass::Configuration, words, retry_after: None, busy: None }
+        }
     }
 }
 
@@ -91,6 +91,7 @@ mod tests {
             (r#"{"message":"Not Found"}"#, "Not Found", None),
             ("<!doctype html><title>Sign in</title><b>Welcome</b>", "lead: Sign in Welcome", None),
             ("{\"half\":", "lead: {\"half\":", None),
+            ("<html></html>", "lead", None),
         ] {
             let classified = classify_unexpected(body, "lead", &url);
             assert_eq!(classified.retry_after, retry_after.map(Duration::from_secs), "{body}");
