@@ -371,13 +371,18 @@ fn transcript(body: &str, content_type: Option<&str>) -> Result<String, NoTransc
     heard.ok_or(NoTranscript::Unreadable("its response contains no text"))
 }
 
-/// Returns whether a body is a web page or another document in HTML or XML, none of which is a transcript.
+/// Returns whether a body is a web page or another document in HTML or XML, none of which is a transcript. Some servers label plain text as
+/// HTML.
 fn is_page(body: &str, content_type: Option<&str>) -> bool {
     let kind = content_type.unwrap_or_default().to_ascii_lowercase();
-    let beginning: String = body.trim_start().chars().take(5).collect();
-    let begins = ["<!", "<?xml", "<html", "<head", "<body"];
-    let begins_as_page = begins.iter().any(|sign| beginning.to_ascii_lowercase().starts_with(sign));
-    begins_as_page || kind.contains("html") || kind.contains("xml")
+    let beginning = body.trim_start().chars().take(5).collect::<String>().to_ascii_lowercase();
+    let begins_as_page = ["<!", "<?xml", "<html", "<head", "<body"].iter().any(|sign| beginning.starts_with(sign));
+    begins_as_page || (["html", "xml"].iter().any(|name| kind.contains(name)) && has_tags(body))
+}
+
+fn has_tags(body: &str) -> bool {
+    let is_tag = |c: char| c.is_ascii_alphabetic() || matches!(c, '!' | '/' | '?');
+    body.split('<').skip(1).any(|behind| behind.starts_with(is_tag))
 }
 
 /// Returns the text of an object.
@@ -458,7 +463,7 @@ mod tests {
     fn pages_and_errors_are_no_words_of_the_caller() {
         for (content_type, body) in [
             (Some("text/html; charset=utf-8"), "<p>Please sign in.</p>"),
-            (Some("text/html"), "Please sign in."),
+            (Some("text/html"), "Please <a href=/>sign in</a>."),
             (Some("Application/XML"), "<Error><Code>AccessDenied</Code></Error>"),
             (Some("text/plain"), "\n<!DOCTYPE html><title>Sign in</title>"),
             (None, "<HTML><body>Sign in</body></html>"),
@@ -472,6 +477,7 @@ mod tests {
         }
         for (content_type, body) in [
             (Some("text/plain"), "Is 3 < 4?"),
+            (Some("text/html; charset=utf-8"), " Is 3 < 4?\n"),
             (Some("text/html"), r#"{"text":"Is 3 < 4?"}"#),
             (None, r#"{"text":"Is 3 < 4?","error":null}"#),
             (None, r#"{"text":"Is 3 < 4?","message":"done"}"#),
