@@ -4,6 +4,7 @@ import * as resources from "./resources.js";
 import { segment } from "./request.js";
 import type { RequestOptions } from "./shapes.js";
 import { Position } from "./sse.js";
+import { timerMs } from "./timers.js";
 import { Transport } from "./transport.js";
 import type { Call } from "./types.js";
 
@@ -23,7 +24,7 @@ export type Options = {
 export class Calls extends resources.Calls {
   /** Waits until the call has ended, and returns it. Throws a WaitTimeoutError after `timeout` milliseconds; the call continues. */
   async wait(id: string, { timeout, signal }: RequestOptions = {}): Promise<Call> {
-    const limit = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
+    const limit = timeout === undefined ? undefined : AbortSignal.timeout(timerMs(timeout));
     const signals = [signal, limit].filter((one) => one !== undefined);
     const request = { method: "GET", path: `/v1/calls/${segment(id)}/events` } as const;
     const both = AbortSignal.any(signals);

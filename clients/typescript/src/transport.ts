@@ -5,6 +5,7 @@ import { AWAY, backoff, delayAfterError, delayAfterFailure, MAYBE_DONE, neverSen
 import type { RequestOptions, StreamOptions } from "./shapes.js";
 import { sleep } from "./sleep.js";
 import { Decoder, Position, type ServerEvent } from "./sse.js";
+import { timerMs } from "./timers.js";
 import { VERSION } from "./version.js";
 
 /** The service sends an empty comment every 15 seconds. */
@@ -46,7 +47,7 @@ class Deadline {
     this.#timer = setTimeout(() => {
       this.passed = true;
       this.#own.abort();
-    }, milliseconds);
+    }, timerMs(milliseconds));
   }
 
   end(): void {

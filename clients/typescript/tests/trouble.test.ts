@@ -256,6 +256,17 @@ test("waiting for a call returns it", async () => {
   expect(await client.calls.wait("c1", { timeout: 20_000 })).toEqual(ended);
 });
 
+test.each([2 ** 31, Infinity])("a timeout of %d milliseconds is the longest of a timer, and does not end at once", async (timeout) => {
+  const ended = { ...CALL, status: "completed", ended_at: "2026-01-05T12:10:00Z" };
+  const [client] = await against([{ body: {} }, { headers: STREAM, hold: event(1, "call.completed") }, { body: ended }], { timeout });
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  await client.tenant.get();
+  const delays = timers.mock.calls.map((call) => call[1]);
+  timers.mockRestore();
+  expect(delays).toContain(2 ** 31 - 1);
+  expect(await client.calls.wait("c1", { timeout })).toEqual(ended);
+});
+
 test("a stream that falls silent is a lost connection", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const fetch = vi.fn<typeof globalThis.fetch>(async () => new Response(new ReadableStream(), { headers: STREAM }));

@@ -16,6 +16,7 @@ use super::ProviderError;
 
 pub(crate) mod pause;
 mod too_long;
+pub(crate) mod unexpected;
 
 /// The longest message reported, in characters.
 const LONGEST: usize = 300;

@@ -107,6 +107,7 @@ const TARGETS: [&Target; 24] = [
     &crate::openai::wire::FUZZED,
     &crate::failure::FUZZED,
     &crate::failure::pause::FUZZED,
+    &crate::failure::unexpected::FUZZED,
     &crate::model_schema::FUZZED,
     &crate::sse::FUZZED,
     &crate::tts::decoder::FUZZED,
@@ -121,7 +122,6 @@ fn every_file_that_reads_what_strangers_send_is_driven() {
         ("llm/turns.rs", "reads the arguments of calls for the response readers, which have targets"),
         ("llm/written_calls.rs", "reads the calls that speech_filter.rs finds, which has a target"),
         ("llm/written_calls/tags.rs", "reads the calls that speech_filter.rs finds, which has a target"),
-        ("openai/speech.rs", "an error, classified by failure.rs; its audio is read by tts/decoder.rs"),
         ("websocket/message.rs", "used by the adapters, which have targets"),
         ("voices.rs", "reads the answers of the adapters' voices.rs, which have targets"),
     ];

@@ -18,6 +18,17 @@ const MAY_BE_FLAGS: [&str; 4] =
 /// arrays that describe their items.
 #[must_use]
 pub fn for_model(schema: &Value) -> Value {
+    convert(schema).0
+}
+
+/// Returns where a schema is changed for models, beside the keywords at its top, because their APIs refuse it as it is: the paths, and
+/// what is wrong there.
+#[must_use]
+pub fn completed(schema: &Value) -> Vec<String> {
+    convert(schema).1
+}
+
+fn convert(schema: &Value) -> (Value, Vec<String>) {
     let combines = COMBINED.iter().chain(&["$ref"]).any(|keyword| schema.get(*keyword).is_some());
     // Combined schemas may be references.
     let expanded = combines.then(|| written_out(schema).ok()).flatten();
@@ -30,10 +41,13 @@ pub fn for_model(schema: &Value) -> Value {
         merge(&mut top, &parts, keyword == "allOf");
     }
     top.retain(|keyword, _| !NOT_AT_TOP.contains(&keyword.as_str()));
-    top.insert("type".to_owned(), json!("object"));
-    let mut schema = Value::Object(top);
-    complete(&mut schema);
-    schema
+    if top.insert("type".to_owned(), json!("object")).is_none() {
+        // Without a type it describes no object that lacks them.
+        top.entry("properties").or_insert_with(|| json!({}));
+    }
+    let (mut schema, mut changes) = (Value::Object(top), Vec::new());
+    complete(&mut schema, "", &mut changes);
+    (schema, changes)
 }
 
 /// Returns the keywords at the top level of a tool's schema that are changed for models, because their APIs refuse them there.
@@ -100,56 +114,81 @@ fn names(list: Option<&Value>) -> Vec<String> {
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// Adds what APIs require to a schema and its subschemas.
-fn complete(schema: &mut Value) {
+/// Adds what APIs require to a schema and its subschemas, and notes where.
+fn complete(schema: &mut Value, path: &str, changes: &mut Vec<String>) {
     let Some(fields) = schema.as_object_mut() else {
         *schema = json!({});
         return;
     };
+    let wrong = complete_fields(fields);
+    let place = if path.is_empty() { "the top" } else { path };
+    changes.extend(wrong.into_iter().map(|wrong| format!("{place} ({wrong})")));
+    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    for (keyword, value) in fields {
+        match value {
+            Value::Object(schemas) if MAPS.contains(&keyword.as_str()) => {
+                for (name, schema) in schemas {
+                    complete(schema, &below(&format!("{keyword}.{name}")), changes);
+                }
+            }
+            Value::Array(schemas) if SCHEMA_LIST_KEYWORDS.contains(&keyword.as_str()) => {
+                for (position, schema) in schemas.iter_mut().enumerate() {
+                    complete(schema, &below(&format!("{keyword}.{position}")), changes);
+                }
+            }
+            Value::Bool(_) if MAY_BE_FLAGS.contains(&keyword.as_str()) => {}
+            value if SCHEMA_KEYWORDS.contains(&keyword.as_str()) => complete(value, &below(keyword), changes),
+            _ => {}
+        }
+    }
+}
+
+/// Adds what APIs require to the fields of one schema, and returns what was wrong.
+fn complete_fields(fields: &mut Map<String, Value>) -> Vec<&'static str> {
     let is = |kind: &str| match fields.get("type") {
         Some(Value::String(name)) => name == kind,
         Some(Value::Array(names)) => names.iter().any(|name| name == kind),
         _ => false,
     };
     let (is_list, is_object) = (is("array"), is("object"));
+    let mut wrong = Vec::new();
     if is_list && !fields.contains_key("items") {
         fields.insert("items".to_owned(), json!({}));
+        wrong.push("an array without items");
     }
     if let Some(Value::Array(places)) = fields.get_mut("items") {
         let places = std::mem::take(places);
         fields.insert("items".to_owned(), if places.is_empty() { json!({}) } else { json!({ "anyOf": places }) });
+        wrong.push("items as a list");
     }
     if is_object && !fields.get("properties").is_some_and(Value::is_object) {
         fields.insert("properties".to_owned(), json!({}));
+        wrong.push("an object without properties");
     }
     if fields.get("enum").and_then(Value::as_array).is_some_and(Vec::is_empty) {
         fields.remove("enum");
+        wrong.push("an empty enum");
     }
-    only_known_are_required(fields);
-    for (keyword, value) in fields {
-        match value {
-            Value::Object(schemas) if MAPS.contains(&keyword.as_str()) => schemas.values_mut().for_each(complete),
-            Value::Array(schemas) if SCHEMA_LIST_KEYWORDS.contains(&keyword.as_str()) => {
-                schemas.iter_mut().for_each(complete);
-            }
-            Value::Bool(_) if MAY_BE_FLAGS.contains(&keyword.as_str()) => {}
-            value if SCHEMA_KEYWORDS.contains(&keyword.as_str()) => complete(value),
-            _ => {}
-        }
+    if !only_known_are_required(fields) {
+        wrong.push("required names what properties does not describe");
     }
+    wrong
 }
 
-/// Removes requirements of undescribed properties, which some APIs refuse.
-fn only_known_are_required(fields: &mut Map<String, Value>) {
-    let Some(Value::Object(properties)) = fields.get("properties") else { return };
-    let Some(Value::Array(required)) = fields.get("required") else { return };
+/// Removes requirements of undescribed properties, which some APIs refuse. Returns whether there was none.
+fn only_known_are_required(fields: &mut Map<String, Value>) -> bool {
+    let Some(Value::Object(properties)) = fields.get("properties") else { return true };
+    let Some(Value::Array(required)) = fields.get("required") else { return true };
     let known = |name: &&Value| name.as_str().is_some_and(|name| properties.contains_key(name));
+    let all = required.len();
     let required: Vec<Value> = required.iter().filter(known).cloned().collect();
+    let are_known = required.len() == all;
     if required.is_empty() {
         fields.remove("required");
     } else {
         fields.insert("required".to_owned(), Value::Array(required));
     }
+    are_known
 }
 
 /// Schemas from MCP servers and customers.
@@ -207,6 +246,25 @@ mod tests {
             },
         });
         assert_eq!(for_model(&schema), expected);
+        let changes = [
+            "the top (required names what properties does not describe)",
+            "properties.guest (an object without properties)",
+            "properties.items.anyOf.0 (an array without items)",
+            "properties.kind (an empty enum)",
+            "properties.pair (items as a list)",
+            "properties.pair.items.anyOf.1 (an object without properties)",
+            "properties.rows.items (an array without items)",
+            "properties.tags (an array without items)",
+        ];
+        let mut found = completed(&schema);
+        found[1..].sort();
+        assert_eq!(found, changes);
+        assert_eq!(completed(&json!({ "type": "object" })), ["the top (an object without properties)"]);
+        let by = |name: &str| json!({ "required": ["day", name], "properties": { name: {} } });
+        let merged = json!({ "type": "object", "anyOf": [by("phone"), by("day")] });
+        for complete in [expected, json!({}), json!({ "properties": {} }), merged] {
+            assert_eq!(completed(&complete), [""; 0], "{complete}");
+        }
     }
 
     #[test]

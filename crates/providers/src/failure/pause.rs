@@ -9,8 +9,9 @@ use switchhook_core::retry_after::retry_after;
 
 use super::header;
 
-/// The limited quantities, by their names in OpenAI's headers.
-const LIMITED: [&str; 2] = ["requests", "tokens"];
+/// The beginnings of headers with the state of one limit, such as `requests` or `tokens-minute`.
+const LIMIT_LEFT: &str = "x-ratelimit-remaining-";
+const LIMIT_RESET: &str = "x-ratelimit-reset-";
 /// A number above the first is a time in seconds since 1970, above the second in milliseconds.
 const EPOCH_SECONDS: f64 = 1e9;
 const EPOCH_MS: f64 = 1e12;
@@ -31,9 +32,11 @@ pub(super) fn in_headers(status: u16, headers: &HeaderMap, now: Timestamp) -> Op
 /// Returns when the exhausted limit resets; if no header says which one that is, when the first limit resets.
 fn limit_resets(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let reset = |name: &str| reset(header(headers, name)?, now);
-    let used_up = LIMITED.iter().filter(|of| header(headers, &format!("x-ratelimit-remaining-{of}")) == Some("0"));
-    let longest = used_up.filter_map(|of| reset(&format!("x-ratelimit-reset-{of}"))).max();
-    let any = || LIMITED.iter().filter_map(|of| reset(&format!("x-ratelimit-reset-{of}"))).min();
+    let limits = || headers.keys().filter_map(|name| name.as_str().strip_prefix(LIMIT_RESET));
+    let left = |of: &str| header(headers, &format!("{LIMIT_LEFT}{of}"))?.parse::<f64>().ok();
+    let used_up = limits().filter(|&of| left(of).is_some_and(|left| left <= 0.0));
+    let longest = used_up.filter_map(|of| reset(&format!("{LIMIT_RESET}{of}"))).max();
+    let any = || limits().filter_map(|of| reset(&format!("{LIMIT_RESET}{of}"))).min();
     longest.or_else(any).or_else(|| reset("x-ratelimit-reset")).or_else(|| reset("ratelimit-reset"))
 }
 
@@ -51,14 +54,34 @@ fn reset(text: &str, now: Timestamp) -> Option<Duration> {
     duration(text).or_else(date).or_else(|| retry_after(text, now))
 }
 
-/// Reads Google's `RetryInfo` (`"retryDelay": "12s"`), or `retry_after` in seconds.
+/// Reads Google's `RetryInfo` (`"retryDelay": "12s"`), `retry_after_ms`, or `retry_after` in seconds.
 pub(super) fn in_body(body: &Value) -> Option<Duration> {
     let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
     let details = body.pointer("/error/details").and_then(Value::as_array);
-    let delay = details.into_iter().flatten().find_map(|detail| detail.get("retryDelay")?.as_str());
-    let number =
-        || [body.get("error"), Some(body)].into_iter().flatten().find_map(|at| at.get("retry_after")?.as_f64());
-    delay.and_then(duration).or_else(|| number().and_then(seconds))
+    let mut delays = details.into_iter().flatten().filter_map(|detail| detail.get("retryDelay"));
+    let delay = delays.find_map(|delay| given(delay, 1.0));
+    let places = || [body.get("error"), body.get("detail"), Some(body)].into_iter().flatten();
+    let field = |name: &str, unit| places().find_map(|at| given(at.get(name)?, unit));
+    delay.or_else(|| field("retry_after_ms", 0.001)).or_else(|| field("retry_after", 1.0))
+}
+
+/// Reads a pause as a number or as text, in this many seconds unless the text has a unit, or as an object with `seconds` and `nanos`.
+fn given(pause: &Value, unit: f64) -> Option<Duration> {
+    match pause {
+        Value::Number(number) => seconds(number.as_f64()? * unit),
+        Value::String(text) => match text.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() => seconds(number * unit),
+            _ => duration(text),
+        },
+        Value::Object(fields) => {
+            let part = |name: &str, unit| fields.get(name).and_then(|part| given(part, unit));
+            match (part("seconds", 1.0), part("nanos", 1e-9)) {
+                (None, None) => None,
+                (seconds, nanos) => Some(seconds.unwrap_or_default() + nanos.unwrap_or_default()),
+            }
+        }
+        _ => None,
+    }
 }
 
 /// Reads a sentence such as `Please try again in 1.2s.`
@@ -105,6 +128,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             "1700000012",
             "Wed, 25 Nov 2026 10:00:02 GMT",
             r#"{"error":{"details":[{"retryDelay":"12s"}],"retry_after":3}}"#,
+            r#"{"error":{"details":[{"retryDelay":{"seconds":"34","nanos":5}}]},"retry_after_ms":"250"}"#,
             "Please try again in 1.2s.",
         ])
     },
@@ -160,6 +184,24 @@ mod tests {
                 ],
                 Some(360_000),
             ),
+            (
+                &[
+                    ("x-ratelimit-reset-requests-day", "33011.5"),
+                    ("x-ratelimit-reset-tokens-minute", "11.5"),
+                    ("x-ratelimit-remaining-requests-day", "12"),
+                    ("x-ratelimit-remaining-tokens-minute", "0"),
+                ],
+                Some(11_500),
+            ),
+            (
+                &[
+                    ("x-ratelimit-reset-requests-day", "33011.5"),
+                    ("x-ratelimit-reset-tokens-minute", "11.5"),
+                    ("x-ratelimit-remaining-requests-day", "0"),
+                ],
+                Some(33_011_500),
+            ),
+            (&[("x-ratelimit-reset-input-images", "2s"), ("x-ratelimit-reset", "3")], Some(2_000)),
             (&[("x-ratelimit-reset", "3")], Some(3_000)),
             (&[("x-ratelimit-reset", "1795600801500")], Some(1_000)),
             (&[("x-ratelimit-reset", "2026-11-25T10:00:01Z")], Some(500)),
@@ -174,7 +216,26 @@ mod tests {
     fn bodies_and_sentences_say_it_too() {
         let google = json!([{ "error": { "details": [{ "@type": "x" }, { "retryDelay": "34.07s" }] } }]);
         assert_eq!(ms(in_body(&google)), Some(34_070));
-        assert_eq!(ms(in_body(&json!({ "error": "x", "retry_after": 2.5 }))), Some(2_500));
+        let google = |delay: Value| json!({ "error": { "details": [{ "retryDelay": delay }] } });
+        for (body, expected) in [
+            (json!({ "error": "x", "retry_after": 2.5 }), Some(2_500)),
+            (json!({ "error": { "retry_after": "2" } }), Some(2_000)),
+            (json!({ "retry_after": "2s" }), Some(2_000)),
+            (json!({ "detail": { "retry_after": "1m2s" } }), Some(62_000)),
+            (json!({ "error": { "retry_after_ms": 250, "retry_after": 1 } }), Some(250)),
+            (json!({ "retry_after_ms": "250" }), Some(250)),
+            (json!({ "retry_after_ms": "1.5s" }), Some(1_500)),
+            (google(json!({ "seconds": 34, "nanos": 500_000_000 })), Some(34_500)),
+            (google(json!({ "seconds": "34" })), Some(34_000)),
+            (google(json!(34)), Some(34_000)),
+            (google(json!({})), None),
+            (json!({ "retry_after": "soon" }), None),
+            (json!({ "retry_after": "nan" }), None),
+            (json!({ "retry_after": -1 }), None),
+            (json!({ "retry_after": null }), None),
+        ] {
+            assert_eq!(ms(in_body(&body)), expected, "{body}");
+        }
         for (words, expected) in [
             ("Rate limit reached. Please try again in 1.2s. Visit us.", Some(1_200)),
             ("Please try again in 20ms.", Some(20)),

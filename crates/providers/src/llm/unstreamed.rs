@@ -6,11 +6,10 @@ use url::Url;
 
 use super::LlmFailure;
 use crate::failure::is_error;
+use crate::failure::unexpected::{excerpt, has_reason};
 
 /// How many bytes of such a body are read.
 pub(super) const LONGEST: usize = 64 * 1024;
-/// How many characters of it are quoted.
-const QUOTED: usize = 200;
 
 /// A body that may be a complete response.
 pub(super) struct Unstreamed {
@@ -41,34 +40,10 @@ pub(super) fn read(body: &str, url: &Url) -> Result<Unstreamed, LlmFailure> {
     if is_error(&parsed) {
         return Err(failure);
     }
-    let said =
-        ["message", "detail", "reason", "title"].iter().any(|name| parsed.get(name).is_some_and(Value::is_string));
     let other = || LlmFailure::no_response(format!("it sent no response of a model: {}", excerpt(text)), url);
-    let failure = if said { failure } else { other() };
+    let failure = if has_reason(&parsed) { failure } else { other() };
     let events = if let Value::Array(events) = parsed { events } else { vec![parsed] };
     Ok(Unstreamed { events, failure })
-}
-
-/// Returns the beginning of a text, or of the visible text of a web page.
-fn excerpt(text: &str) -> String {
-    let plain = if text.starts_with('<') { without_tags(text) } else { text.to_owned() };
-    let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().take(QUOTED).collect()
-}
-
-fn without_tags(page: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = page;
-    while let Some((before, behind)) = rest.split_once('<') {
-        plain.push_str(before);
-        plain.push(' ');
-        // Not visible text.
-        let lower: String = behind.chars().take(6).collect::<String>().to_ascii_lowercase();
-        let hidden = ["script", "style"].into_iter().find(|name| lower.starts_with(name));
-        let behind = hidden.and_then(|name| behind.split_once(&format!("</{name}"))).map_or(behind, |(_, after)| after);
-        rest = behind.split_once('>').map_or("", |(_, after)| after);
-    }
-    plain + rest
 }
 
 #[cfg(test)]

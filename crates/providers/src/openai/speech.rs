@@ -8,19 +8,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use reqwest::Response;
-use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use switchhook_media::format::AudioFormat;
-use switchhook_net::lenient_json;
 use switchhook_net::outbound::{SendError, explain, unpacked};
 use switchhook_net::queues::Queue;
+use switchhook_net::text::{content_type, text};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::PROVIDER;
 use super::server::SpeechServer;
 use crate::adapter_config::AdapterConfig;
+use crate::failure::unexpected::classify_unexpected;
 use crate::failure::{AttemptError, classify_response};
 use crate::parameters::Parameters;
 use crate::tts::decoder::Decoder;
@@ -38,6 +39,8 @@ const SPEEDS: (f32, f32) = (0.25, 4.0);
 const IDLE_CONNECTION_LIFETIME: Duration = Duration::from_secs(45);
 /// How many bytes of an error response are read.
 const REFUSAL: usize = 16 * 1024;
+/// How many bytes show whether a body is audio or text. As samples, that many letters would be too loud for the beginning of speech.
+const PROBED: usize = 16;
 
 struct OpenAiSpeech {
     server: SpeechServer,
@@ -93,12 +96,14 @@ impl OpenAiSpeech {
         let late = |wait| AttemptError::timeout(PROVIDER, wait);
         let response = timeout_at(deadline, self.post(request)).await.map_err(|_| late(wait))??;
         let mut response = self.accepted(response).await?;
+        let begun = timeout_at(deadline, self.first_bytes(&mut response)).await.map_err(|_| late(wait))??;
+        if !is_audio(content_type(response.headers()), &begun) {
+            return Err(self.no_audio(response, begun).await);
+        }
         let decoder = Decoder::new(self.rate, request.format);
         let mut decoder = decoder.map_err(|error| AttemptError::config(PROVIDER, error.to_string()))?;
+        let mut piece = Bytes::from(begun);
         loop {
-            let piece = timeout_at(deadline, response.chunk()).await.map_err(|_| late(wait))?;
-            let piece = piece.map_err(|error| self.no_response(&error))?;
-            let Some(piece) = piece else { break };
             let samples = decoder.push(&piece).map_err(|words| AttemptError::config(PROVIDER, words))?;
             if output.give(samples, Vec::new()).await.is_err() {
                 return Ok(());
@@ -109,6 +114,9 @@ impl OpenAiSpeech {
             }
             wait = timeouts.gap;
             deadline = Instant::now() + wait;
+            let next = timeout_at(deadline, response.chunk()).await.map_err(|_| late(wait))?;
+            let Some(next) = next.map_err(|error| self.no_response(&error))? else { break };
+            piece = next;
         }
         let _ = output.give(decoder.finish(), Vec::new()).await;
         if output.attempt_has_audio() { Ok(()) } else { Err(AttemptError::unusable(PROVIDER, "it returned no audio")) }
@@ -131,27 +139,36 @@ impl OpenAiSpeech {
         responded.is_some_and(|at| at.elapsed() < IDLE_CONNECTION_LIFETIME)
     }
 
-    /// Checks that a response is audio, even when its status reports success.
+    /// Returns the response unless its status is an error.
     async fn accepted(&self, mut response: Response) -> Result<Response, AttemptError> {
         let status = response.status();
-        let is_json =
-            response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-        if status.is_success() && !is_json {
+        if status.is_success() {
             return Ok(response);
         }
         let (headers, url) = (response.headers().clone(), response.url().clone());
         let body = beginning(&mut response, self.timeouts.gap).await;
-        let key = self.server.key();
-        if status.is_success() {
-            return Err(AttemptError::from_message(
-                PROVIDER,
-                &lenient_json::from_slice(&body).unwrap_or_default(),
-                key,
-            ));
-        }
-        let body = String::from_utf8_lossy(&body);
+        let body = text(content_type(&headers), &body);
         let classified = classify_response(status.as_u16(), &headers, &body).at_url(&url);
-        Err(AttemptError::from_classified(PROVIDER, classified, key, self.timeouts.first_audio))
+        Err(AttemptError::from_classified(PROVIDER, classified, self.server.key(), self.timeouts.first_audio))
+    }
+
+    /// Reads as much as shows whether the body is audio.
+    async fn first_bytes(&self, response: &mut Response) -> Result<Vec<u8>, AttemptError> {
+        let mut begun = Vec::new();
+        while begun.len() < PROBED
+            && let Some(piece) = response.chunk().await.map_err(|error| self.no_response(&error))?
+        {
+            begun.extend_from_slice(&piece);
+        }
+        Ok(begun)
+    }
+
+    /// Describes a body that is not audio although the status reports success.
+    async fn no_audio(&self, mut response: Response, mut body: Vec<u8>) -> AttemptError {
+        body.extend(beginning(&mut response, self.timeouts.gap).await);
+        let body = text(content_type(response.headers()), &body);
+        let classified = classify_unexpected(&body, "it sent text instead of audio", response.url());
+        AttemptError::from_classified(PROVIDER, classified, self.server.key(), self.timeouts.first_audio)
     }
 
     /// Describes a connection that broke or could not be opened.
@@ -160,6 +177,22 @@ impl OpenAiSpeech {
         let error: SendError = explain(error, timeout);
         AttemptError::unanswered(PROVIDER, error)
     }
+}
+
+/// Returns whether a body is audio. A WAV file is, whatever its content type; text is not, and some servers label it as audio.
+fn is_audio(content_type: Option<&str>, begun: &[u8]) -> bool {
+    if begun.is_empty() || begun.starts_with(b"RIFF") {
+        return true;
+    }
+    let kind = content_type.unwrap_or_default().trim_start().to_ascii_lowercase();
+    let is_labelled_text = kind.starts_with("text/") || ["json", "xml", "html"].iter().any(|name| kind.contains(name));
+    !is_labelled_text && !is_text(begun)
+}
+
+/// Returns whether bytes are text, by the first ones.
+fn is_text(begun: &[u8]) -> bool {
+    let begun = begun.strip_prefix("\u{feff}".as_bytes()).unwrap_or(begun);
+    begun.iter().take(PROBED).all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
 async fn beginning(response: &mut Response, limit: Duration) -> Vec<u8> {
@@ -202,5 +235,34 @@ impl Tts for OpenAiSpeech {
         };
         let _ = timeout(self.timeouts.connect, warmup).await;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_no_audio_whatever_its_label_and_samples_are_no_text() {
+        let samples = |first: u8| [first, 0, 0x3c, 0, 0x21, 0, 0x22, 0xff, 0x7b, 0, 0x22, 0, 0x20, 0, 0x0a, 0, 0x7d];
+        let wav = b"RIFF    WAVEfmt ";
+        for (kind, begun, expected) in [
+            (Some("text/html; charset=utf-8"), &b"<p>"[..], false),
+            (Some(" TEXT/PLAIN"), b"busy", false),
+            (Some("application/problem+json"), b"{}", false),
+            (Some("application/xhtml+xml"), b"<html>", false),
+            (Some("application/octet-stream"), br#"{"error":"No such voice."}"#, false),
+            (Some("audio/pcm"), b"Internal Server Error", false),
+            (None, b"\xef\xbb\xbf\r\n<!doctype html>", false),
+            (None, b"<html>", false),
+            (None, &samples(0x7b), true),
+            (None, &samples(0x3c), true),
+            (Some("audio/pcm; rate=24000"), &samples(0x3c), true),
+            (Some("text/html"), wav, true),
+            (None, wav, true),
+            (Some("text/plain"), b"", true),
+        ] {
+            assert_eq!(is_audio(kind, begun), expected, "{kind:?} {begun:?}");
+        }
     }
 }

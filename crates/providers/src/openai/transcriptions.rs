@@ -17,6 +17,7 @@ use switchhook_media::{resample, wav};
 use switchhook_net::lenient_json;
 use switchhook_net::outbound::unpacked;
 use switchhook_net::queues::Queue;
+use switchhook_net::text::{content_type, text};
 use switchhook_runtime::clock;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -24,7 +25,8 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::server::SpeechServer;
 use super::{KEYTERM_LIMITS, PROVIDER};
 use crate::adapter_config::AdapterConfig;
-use crate::failure::{AttemptError, classify_response};
+use crate::failure::unexpected::{classify_unexpected, has_reason};
+use crate::failure::{AttemptError, classify_response, is_error};
 use crate::parameters::Parameters;
 use crate::segment::{Segment, Segmenter};
 use crate::stt::spoken_text;
@@ -224,8 +226,7 @@ impl SegmentClient {
         if !refuses && status < 500 {
             return Ok(());
         }
-        let body = whole(response).await?;
-        let body = String::from_utf8_lossy(&body);
+        let body = text(content_type(&headers), &whole(response).await?);
         // A restricted key: it may transcribe, but not list models.
         if refuses && body.contains("scope") {
             return Ok(());
@@ -278,26 +279,23 @@ impl SegmentClient {
     }
 
     async fn post(&self, boundary: &str, body: Vec<u8>, audio: Duration) -> Result<String, AttemptError> {
-        let content_type = format!("multipart/form-data; boundary={boundary}");
-        let request = self.server.post("/audio/transcriptions").header("content-type", content_type).body(body);
+        let form_type = format!("multipart/form-data; boundary={boundary}");
+        let request = self.server.post("/audio/transcriptions").header("content-type", form_type).body(body);
         let response = async {
             let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
             let response = request.send().await.map(unpacked).map_err(broken)?;
             let (status, headers, url) = (response.status(), response.headers().clone(), response.url().clone());
-            let body = whole(response).await?;
-            let body = String::from_utf8_lossy(&body);
+            let body = text(content_type(&headers), &whole(response).await?);
+            let refused = |classified| {
+                AttemptError::from_classified(PROVIDER, classified, self.server.key(), self.finalize_timeout)
+            };
             if !status.is_success() {
-                let classified = classify_response(status.as_u16(), &headers, &body).at_url(&url);
-                return Err(AttemptError::from_classified(
-                    PROVIDER,
-                    classified,
-                    self.server.key(),
-                    self.finalize_timeout,
-                ));
+                return Err(refused(classify_response(status.as_u16(), &headers, &body).at_url(&url)));
             }
-            let json = headers.get("content-type").and_then(|value| value.to_str().ok());
-            let json = json.is_some_and(|kind| kind.contains("json"));
-            let heard = text(&body, json).map_err(|words| AttemptError::failed(PROVIDER, words))?;
+            let heard = transcript(&body, content_type(&headers)).map_err(|error| match error {
+                NoTranscript::Unreadable(words) => AttemptError::failed(PROVIDER, words.to_owned()),
+                NoTranscript::Refusal => refused(classify_unexpected(&body, "it sent no transcript", &url)),
+            })?;
             Ok(spoken_text(&heard, &self.terms, audio))
         };
         let late = |_| Err(AttemptError::timeout(PROVIDER, self.finalize_timeout));
@@ -343,29 +341,65 @@ fn form(fields: &[(String, String)], file: &[u8]) -> (String, Vec<u8>) {
     (boundary, body)
 }
 
+/// Why a successful response has no transcript.
+#[derive(Debug, PartialEq)]
+enum NoTranscript {
+    /// It cannot be read, for this reason.
+    Unreadable(&'static str),
+    /// It is an error, or the page of another service.
+    Refusal,
+}
+
 /// Returns the text of a response: an object with `text` or with `segments` that have texts, a JSON string, or plain text. Without speech,
 /// some servers send `null` or no segment.
-fn text(body: &str, json: bool) -> Result<String, String> {
+fn transcript(body: &str, content_type: Option<&str>) -> Result<String, NoTranscript> {
     let response: Value = match lenient_json::from_str(body) {
         Ok(response) => response,
-        Err(_) if json => return Err("its response is not JSON".to_owned()),
+        Err(_) if is_page(body, content_type) => return Err(NoTranscript::Refusal),
+        Err(_) if content_type.is_some_and(|kind| kind.contains("json")) => {
+            return Err(NoTranscript::Unreadable("its response is not JSON"));
+        }
         Err(_) => return Ok(body.trim().to_owned()),
     };
     if let Some(text) = response.as_str() {
         return Ok(text.trim().to_owned());
     }
+    let heard = transcribed(&response);
+    if heard.as_ref().is_none_or(String::is_empty) && (is_error(&response) || heard.is_none() && has_reason(&response))
+    {
+        return Err(NoTranscript::Refusal);
+    }
+    heard.ok_or(NoTranscript::Unreadable("its response contains no text"))
+}
+
+/// Returns whether a body is a web page or another document in HTML or XML, none of which is a transcript. Some servers label plain text as
+/// HTML.
+fn is_page(body: &str, content_type: Option<&str>) -> bool {
+    let kind = content_type.unwrap_or_default().to_ascii_lowercase();
+    let beginning = body.trim_start().chars().take(5).collect::<String>().to_ascii_lowercase();
+    let begins_as_page = ["<!", "<?xml", "<html", "<head", "<body"].iter().any(|sign| beginning.starts_with(sign));
+    begins_as_page || (["html", "xml"].iter().any(|name| kind.contains(name)) && has_tags(body))
+}
+
+fn has_tags(body: &str) -> bool {
+    let is_tag = |c: char| c.is_ascii_alphabetic() || matches!(c, '!' | '/' | '?');
+    body.split('<').skip(1).any(|behind| behind.starts_with(is_tag))
+}
+
+/// Returns the text of an object.
+fn transcribed(response: &Value) -> Option<String> {
     let segments = response.get("segments").and_then(Value::as_array).map(Vec::as_slice);
     let has_text = |segment: &Value| segment.get("text").is_some_and(Value::is_string);
     if let Some(segments) = segments.filter(|segments| segments.iter().any(has_text)) {
         let spoken = segments.iter().filter(|segment| is_speech(segment));
         let texts = spoken.filter_map(|segment| segment.get("text").and_then(Value::as_str)).map(str::trim);
-        return Ok(texts.collect::<Vec<_>>().join(" "));
+        return Some(texts.collect::<Vec<_>>().join(" "));
     }
     match response.get("text") {
-        Some(Value::String(text)) => Ok(text.trim().to_owned()),
-        Some(Value::Null) => Ok(String::new()),
-        None if segments.is_some_and(<[Value]>::is_empty) => Ok(String::new()),
-        _ => Err("its response contains no text".to_owned()),
+        Some(Value::String(text)) => Some(text.trim().to_owned()),
+        Some(Value::Null) => Some(String::new()),
+        None if segments.is_some_and(<[Value]>::is_empty) => Some(String::new()),
+        _ => None,
     }
 }
 
@@ -388,8 +422,8 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     },
     read: |messages| {
         switchhook_fuzz::Read::each_text(messages, |body| {
-            let classified = text(body, true).is_ok();
-            text(body, false).map(|text| text.len() + usize::from(classified))
+            let classified = transcript(body, Some("application/json")).is_ok();
+            transcript(body, None).map(|text| text.len() + usize::from(classified))
         })
     },
 };
@@ -418,10 +452,38 @@ mod tests {
             (r#"{"text":null}"#, ""),
             (r#"{"text":null,"segments":[{"text":" Book."}]}"#, "Book."),
         ] {
-            assert_eq!(text(body, false), Ok(words.to_owned()), "{body}");
+            assert_eq!(transcript(body, None), Ok(words.to_owned()), "{body}");
         }
-        for body in ["<html>", "{}", "[1]", r#"{"segments":[{}]}"#, r#"{"text":7,"segments":[]}"#] {
-            assert!(text(body, true).is_err(), "{body}");
+        for body in ["{", "{}", "[1]", r#"{"segments":[{}]}"#, r#"{"text":7,"segments":[]}"#] {
+            let read = transcript(body, Some("application/json"));
+            assert!(matches!(read, Err(NoTranscript::Unreadable(_))), "{body}");
+        }
+    }
+
+    #[test]
+    fn pages_and_errors_are_no_words_of_the_caller() {
+        for (content_type, body) in [
+            (Some("text/html; charset=utf-8"), "<p>Please sign in.</p>"),
+            (Some("text/html"), "Please <a href=/>sign in</a>."),
+            (Some("Application/XML"), "<Error><Code>AccessDenied</Code></Error>"),
+            (Some("text/plain"), "\n<!DOCTYPE html><title>Sign in</title>"),
+            (None, "<HTML><body>Sign in</body></html>"),
+            (Some("application/json"), r#"{"error":"No such model."}"#),
+            (Some("text/html"), r#"{"error":{"message":"No such model.","code":404}}"#),
+            (Some("application/problem+json"), r#"{"title":"No such model."}"#),
+            (None, r#"{"text":"","error":"CUDA out of memory"}"#),
+            (None, r#"[{"error":{"message":"No."}}]"#),
+        ] {
+            assert_eq!(transcript(body, content_type), Err(NoTranscript::Refusal), "{content_type:?} {body}");
+        }
+        for (content_type, body) in [
+            (Some("text/plain"), "Is 3 < 4?"),
+            (Some("text/html; charset=utf-8"), " Is 3 < 4?\n"),
+            (Some("text/html"), r#"{"text":"Is 3 < 4?"}"#),
+            (None, r#"{"text":"Is 3 < 4?","error":null}"#),
+            (None, r#"{"text":"Is 3 < 4?","message":"done"}"#),
+        ] {
+            assert_eq!(transcript(body, content_type), Ok("Is 3 < 4?".to_owned()), "{content_type:?} {body}");
         }
     }
 }

@@ -102,7 +102,7 @@ pub(super) async fn export(args: &ExportArgs, config: &Config, json: bool) -> Re
     export.notes().iter().for_each(|note| output::note(note));
     match &args.output {
         None if json => output::json(&export.document())?,
-        None => output::line(export.yaml().trim_end()),
+        None => output::text(&export.yaml()),
         Some(path) => {
             let written = write(path, &export, args.force)?;
             let print = |written: &Vec<PathBuf>| {

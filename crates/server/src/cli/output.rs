@@ -16,6 +16,12 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
+/// Prints a text as it is to stdout. A closed pipe is not an error.
+pub(crate) fn text(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
 /// Prints a value as JSON.
 pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
     line(&escaped(&serde_json::to_string_pretty(value)?));

@@ -1,6 +1,7 @@
 //! `/v1/agents`: how agents hold conversations.
 
 mod instructions;
+mod schemas;
 mod size;
 mod traffic;
 mod transfers;
@@ -18,7 +19,6 @@ use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError, Traffic};
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use switchhook_providers::json_schema::{CompileError, Schema};
-use switchhook_providers::model_schema;
 use switchhook_runtime::clock;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -287,23 +287,12 @@ async fn unsupported_options(
 ) -> Result<Vec<String>, ApiError> {
     let mut warnings: Vec<String> = instructions::ignored(conn, tenant, config).await?.into_iter().collect();
     warnings.extend(variables::undeclared(config));
-    warnings.extend(simplified_schemas(config));
+    warnings.extend(schemas::changed(config));
     warnings.extend(transfers::refused(conn, tenant, config, state.clock.now()).await?);
     if let Ok(setup) = state.setup() {
         warnings.extend(setup.unsupported_options(conn, tenant, config).await?);
     }
     Ok(warnings)
-}
-
-fn simplified_schemas(config: &AgentConfig) -> impl Iterator<Item = String> {
-    config.tools.iter().enumerate().filter_map(|(position, tool)| {
-        let keywords: Vec<_> = model_schema::simplified(tool.parameters.as_ref()?).collect();
-        let keywords = (!keywords.is_empty()).then(|| keywords.join(", "))?;
-        Some(format!(
-            "tools.{position}.parameters: models do not see {keywords} at the top, which their APIs refuse there: what these combine is \
-             merged into properties, and arguments are validated against the schema as you wrote it."
-        ))
-    })
 }
 
 /// Rejects a tool whose URL its connection's secrets may not be sent to. Variables are checked per call.

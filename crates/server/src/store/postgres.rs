@@ -36,6 +36,9 @@ const ROOT_CERTIFICATES: [&str; 3] = ["sslrootcert", "ssl-root-cert", "ssl-ca"];
 const OWN_CERTIFICATE: [&str; 4] = ["sslcert", "ssl-cert", "sslkey", "ssl-key"];
 /// Spellings of the one for encryption.
 const SSL_MODE: [&str; 2] = ["sslmode", "ssl-mode"];
+/// Variables of libpq for these where the address has no such parameter.
+const ROOT_VARIABLE: &str = "PGSSLROOTCERT";
+const MODE_VARIABLE: &str = "PGSSLMODE";
 /// The authorities of the system, for libpq of PostgreSQL 16 and later.
 const SYSTEM: &str = "system";
 
@@ -125,40 +128,82 @@ async fn can_write(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
 
 /// Parses an address as libpq understands it.
 fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
+    connect_options_beside(url, &|name| std::env::var(name).ok())
+}
+
+/// Parses an address as libpq understands it beside these variables of the environment.
+fn connect_options_beside(url: &str, variable: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<PgConnectOptions> {
     let mut url: Url = with_host(url).parse().context(INVALID)?;
     let (known, unknown): (Vec<_>, Vec<_>) = url.query_pairs().into_owned().partition(|(name, _)| is_known(name));
-    let known = with_system_roots(known)?;
+    let Verified { parameters, by_system } = verified(known, variable)?;
     url.set_query(None);
-    if !known.is_empty() {
-        url.query_pairs_mut().extend_pairs(known);
+    if !parameters.is_empty() {
+        url.query_pairs_mut().extend_pairs(&parameters);
     }
     for (name, _) in unknown.iter().filter(|(name, _)| name != SESSION_ATTRIBUTES) {
         // Its value may be a secret.
         tracing::warn!(parameter = name, "this parameter of the database address has no effect");
     }
     let options: PgConnectOptions = url.as_str().parse().context(INVALID)?;
+    let mut options = with_texts(options, &parameters);
+    if by_system && variable(ROOT_VARIABLE).is_some() {
+        // The library has read a file from the variable, and trusts the authorities of the system beside any others.
+        options = options.ssl_root_cert_from_pem(Vec::new());
+    }
     // Poolers such as PgBouncer refuse start-up parameters that they do not track. Floats arrive in binary, so its value has no effect.
     Ok(options.extra_float_digits(None))
 }
 
-/// Takes out `sslrootcert=system`, which the library would take for a file: it trusts the authorities of the system anyway. As for libpq,
-/// the server must then prove its name.
-fn with_system_roots(parameters: Vec<(String, String)>) -> anyhow::Result<Vec<(String, String)>> {
-    let (system, mut others): (Vec<_>, Vec<_>) =
-        parameters.into_iter().partition(|(name, value)| is_system(name, value));
-    if system.is_empty() {
-        return Ok(others);
-    }
-    let mode = others.iter().rfind(|(name, _)| SSL_MODE.contains(&name.as_str())).map(|(_, mode)| mode.clone());
-    match mode {
-        None => others.push(("sslmode".to_owned(), "verify-full".to_owned())),
-        Some(mode) if mode.eq_ignore_ascii_case("verify-full") => {}
+/// The parameters of an address with which the library verifies the server as libpq does.
+struct Verified {
+    parameters: Vec<(String, String)>,
+    /// Whether the authorities of the system were named.
+    by_system: bool,
+}
+
+/// Takes out `sslrootcert=system`, which the library would take for a file: the server must then prove its name. With other authorities
+/// and `sslmode=require`, one of them must have signed its certificate, which the library would not check.
+fn verified(
+    mut parameters: Vec<(String, String)>,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> anyhow::Result<Verified> {
+    let last = |spellings: &[&str], otherwise: &str| {
+        let given = parameters.iter().rfind(|(name, _)| spellings.contains(&name.as_str()));
+        let value = given.map(|(_, value)| value.clone()).or_else(|| variable(otherwise));
+        value.filter(|value| !value.is_empty())
+    };
+    let (roots, mode) = (last(&ROOT_CERTIFICATES, ROOT_VARIABLE), last(&SSL_MODE, MODE_VARIABLE));
+    let is_mode = |name: &str| mode.as_ref().is_some_and(|mode| mode.eq_ignore_ascii_case(name));
+    let by_system = roots.as_ref().is_some_and(|roots| roots == SYSTEM);
+    let needed = if by_system {
         // Every server would pass, or every one with a certificate.
-        Some(_) => anyhow::bail!(
-            "sslrootcert=system in the database URL needs sslmode=verify-full: set it, or leave sslmode out"
-        ),
-    }
-    Ok(others)
+        anyhow::ensure!(
+            mode.is_none() || is_mode("verify-full"),
+            "sslrootcert=system in the database URL, or {ROOT_VARIABLE}=system, needs sslmode=verify-full: set it, or leave out \
+             sslmode and {MODE_VARIABLE}"
+        );
+        parameters.retain(|(name, _)| !ROOT_CERTIFICATES.contains(&name.as_str()));
+        Some("verify-full")
+    } else {
+        (roots.is_some() && is_mode("require")).then_some("verify-ca")
+    };
+    parameters.extend(needed.map(|mode| ("sslmode".to_owned(), mode.to_owned())));
+    Ok(Verified { parameters, by_system })
+}
+
+/// Sets certificates and keys that stand in the address themselves, which the library has taken for names of files.
+fn with_texts(options: PgConnectOptions, parameters: &[(String, String)]) -> PgConnectOptions {
+    parameters.iter().filter(|(_, value)| is_pem(value)).fold(options, |options, (name, text)| match name.as_str() {
+        "sslcert" | "ssl-cert" => options.ssl_client_cert_from_pem(text),
+        "sslkey" | "ssl-key" => options.ssl_client_key_from_pem(text),
+        name if ROOT_CERTIFICATES.contains(&name) => options.ssl_root_cert_from_pem(text.clone().into_bytes()),
+        _ => options,
+    })
+}
+
+/// Returns whether a value is the text of a certificate or a key, and no path.
+fn is_pem(value: &str) -> bool {
+    value.trim_start().starts_with("-----BEGIN")
 }
 
 fn is_system(name: &str, value: &str) -> bool {
@@ -171,13 +216,13 @@ fn check_files(url: &str, mode: PgSslMode) -> anyhow::Result<()> {
     if matches!(mode, PgSslMode::Disable | PgSslMode::Allow) {
         return Ok(()); // The library reads none of them.
     }
-    // Other modes do not read the authorities, as with libpq.
+    // `prefer` does not read the authorities, and neither does `require` without any.
     let verifies = matches!(mode, PgSslMode::VerifyCa | PgSslMode::VerifyFull);
     let url: Url = with_host(url).parse().context(INVALID)?;
     for (name, value) in url.query_pairs() {
         let is_own = OWN_CERTIFICATE.contains(&&*name);
         let named = is_own || (verifies && ROOT_CERTIFICATES.contains(&&*name) && !is_system(&name, &value));
-        if !named || value.trim().starts_with("-----BEGIN") {
+        if !named || is_pem(&value) {
             continue;
         }
         if let Err(error) = std::fs::read(&*value) {
@@ -211,8 +256,8 @@ pub(super) fn variables(url: &str) -> anyhow::Result<(String, Vec<(&'static str,
     for (name, value) in url.query_pairs() {
         let variable = match &*name {
             "password" => "PGPASSWORD",
-            "sslmode" | "ssl-mode" => "PGSSLMODE",
-            "sslrootcert" | "ssl-root-cert" | "ssl-ca" => "PGSSLROOTCERT",
+            "sslmode" | "ssl-mode" => MODE_VARIABLE,
+            "sslrootcert" | "ssl-root-cert" | "ssl-ca" => ROOT_VARIABLE,
             "sslcert" | "ssl-cert" => "PGSSLCERT",
             "sslkey" | "ssl-key" => "PGSSLKEY",
             _ => continue,
@@ -360,14 +405,69 @@ mod tests {
         assert!(!error.contains("MHcC"), "{error}");
         let url = format!("postgres://db.example.com/app?sslrootcert={missing}");
         check_files(&url, PgSslMode::Disable).expect("without TLS nothing reads it");
-        check_files(&url, PgSslMode::Require).expect("without verification nothing reads it");
+        check_files(&url, PgSslMode::Prefer).expect("without verification nothing reads it");
+    }
+
+    #[test]
+    fn the_text_of_a_certificate_or_a_key_is_no_path() {
+        let text = "-----BEGIN X-----\nMII=\n-----END X-----\n";
+        for (parameter, shown) in [("sslrootcert", "sslrootcert"), ("ssl-cert", "sslcert"), ("sslkey", "sslkey")] {
+            let mut url: Url = "postgres://user@db.example.com/app".parse().expect("valid");
+            url.query_pairs_mut().append_pair(parameter, text);
+            let options = connect_options(url.as_str()).expect("valid").to_url_lossy();
+            let found = options.query_pairs().find(|(name, _)| name == shown).map(|(_, value)| value);
+            assert_eq!(found.as_deref(), Some(text), "{parameter}");
+        }
+    }
+
+    #[test]
+    fn the_environment_counts_where_the_address_says_nothing_and_authorities_are_always_used() {
+        for (parameters, roots, mode, expected) in [
+            ("", Some("system"), None, "verify-full"),
+            ("?sslmode=verify-full", Some("system"), None, "verify-full"),
+            ("", Some("system"), Some("Verify-Full"), "verify-full"),
+            ("", Some("system"), Some(""), "verify-full"),
+            ("?sslrootcert=system", Some("/ca.pem"), None, "verify-full"),
+            ("?sslmode=require&sslrootcert=/ca.pem", None, None, "verify-ca"),
+            ("?sslmode=REQUIRE&ssl-ca=/ca.pem", None, None, "verify-ca"),
+            ("?sslmode=require", Some("/ca.pem"), None, "verify-ca"),
+            ("?sslrootcert=/ca.pem", None, Some("require"), "verify-ca"),
+            ("?sslrootcert=/ca.pem&sslmode=verify-full", Some("system"), None, "verify-full"),
+            ("?sslrootcert=/ca.pem&sslmode=disable", Some("system"), None, "disable"),
+            ("?sslmode=require", None, None, "require"),
+            ("?sslmode=require&sslrootcert=", None, None, "require"),
+            ("?sslmode=prefer&sslrootcert=/ca.pem", None, None, "prefer"),
+        ] {
+            let url = format!("postgres://user@db.example.com/app{parameters}");
+            let variable = |name: &str| match name {
+                "PGSSLROOTCERT" => roots.map(str::to_owned),
+                "PGSSLMODE" => mode.map(str::to_owned),
+                _ => None,
+            };
+            let options = connect_options_beside(&url, &variable).expect(parameters).to_url_lossy();
+            let found = |name: &str| options.query_pairs().find(|(found, _)| found == name).map(|(_, value)| value);
+            assert_eq!(found("sslmode").as_deref(), Some(expected), "{parameters} {roots:?} {mode:?}");
+            assert_ne!(found("sslrootcert").as_deref(), Some("file: system"), "{parameters} {roots:?} {mode:?}");
+        }
+        for (parameters, mode) in [("?sslmode=require", None), ("", Some("verify-ca"))] {
+            let url = format!("postgres://user@db.example.com/app{parameters}");
+            let variable = |name: &str| match name {
+                "PGSSLROOTCERT" => Some("system".to_owned()),
+                "PGSSLMODE" => mode.map(str::to_owned),
+                _ => None,
+            };
+            let error = connect_options_beside(&url, &variable).expect_err("weaker than the authorities need");
+            assert!(error.to_string().contains("PGSSLROOTCERT=system, needs sslmode=verify-full"), "{error}");
+        }
     }
 
     #[tokio::test]
     async fn a_start_without_its_certificates_fails_at_once() {
-        let url = "postgres://user@127.0.0.1:1/app?sslmode=verify-full&sslrootcert=/no/such/ca.pem";
-        let error = open(url, 33).await.map(drop).expect_err("no such file");
-        assert!(error.to_string().starts_with("sslrootcert names a file that cannot be read: /no/such/"), "{error:#}");
+        for mode in ["verify-full", "verify-ca", "require"] {
+            let url = format!("postgres://user@127.0.0.1:1/app?sslmode={mode}&sslrootcert=/no/such/ca.pem");
+            let error = open(&url, 33).await.map(drop).expect_err("no such file").to_string();
+            assert!(error.starts_with("sslrootcert names a file that cannot be read: /no/such/"), "{mode}: {error}");
+        }
     }
 
     #[tokio::test]

@@ -194,6 +194,20 @@ async fn an_export_says_the_same_as_what_was_applied() {
 }
 
 #[tokio::test]
+async fn an_export_to_standard_output_is_that_to_a_file_up_to_the_last_line_break() {
+    let service = TestService::start().await;
+    let agent = json!({ "name": "Ava", "instructions": "Book a table.\nBe brief.\n\n\n" });
+    service.client.create("/v1/agents", agent).await;
+    let printed = run(service.command(), &["export"]).await;
+    assert!(printed.lines().ends_with("Be brief.\n\n\n"), "{:?}", printed.out);
+    let folder = private_folder();
+    let file = folder.path().join("all.yaml");
+    run(service.command(), &["export", "-o", file.to_str().expect("text")]).await.lines();
+    assert_eq!(std::fs::read_to_string(&file).expect("written"), printed.out);
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn secrets_are_compared_and_never_printed() {
     let service = TestService::start().await;
     let files = everything();

@@ -565,3 +565,26 @@ async fn a_schema_that_models_get_in_a_simpler_form_is_named_when_the_agent_is_s
     assert!(!warnings.contains("tools.1"), "{warnings}");
     service.stop().await;
 }
+
+#[tokio::test]
+async fn parts_of_schemas_that_are_completed_for_models_are_named_with_their_paths() {
+    let service = TestService::start().await;
+    let parameters = json!({ "type": "object", "properties": {
+        "guest": { "type": "object" },
+        "rows": { "type": "array", "items": { "type": "object", "properties": { "tags": { "type": "array" } } } },
+    } });
+    let tool = json!({ "type": "http", "name": "book", "description": "Books.", "url": "https://example.com/", "parameters": parameters });
+    let agent = json!({ "name": "Ava", "instructions": "Book a table.", "tools": [{ "type": "end_call" }, tool] });
+    let (status, saved) = service.client.post("/v1/agents", agent).await;
+    assert_eq!(status, StatusCode::CREATED, "{saved}");
+    let warnings = saved["warnings"].to_string();
+    let expected = "tools.1.parameters: models see another schema where their APIs refuse it as it is: ";
+    assert!(warnings.contains(expected), "{warnings}");
+    for change in [
+        "properties.guest (an object without properties)",
+        "properties.rows.items.properties.tags (an array without items)",
+    ] {
+        assert!(warnings.contains(change), "{warnings}");
+    }
+    service.stop().await;
+}

@@ -38,6 +38,9 @@ async fn speak(State(state): State<TtsState>, headers: HeaderMap, Json(request):
     if let Some(refusal) = state.refusal() {
         return refusal;
     }
+    if let Some(text) = state.text_response() {
+        return text;
+    }
     let bearer = format!("Bearer {KEY}");
     state.expect("authorization", headers.get("authorization").and_then(|value| value.to_str().ok()), &bearer);
     for field in ["model", "voice"] {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
+use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -82,6 +83,8 @@ struct Inner {
     /// For texts that arrive in any order.
     particular: Mutex<HashMap<String, TtsBehaviour>>,
     refusals: Mutex<VecDeque<Refusal>>,
+    /// Content types and bodies that are sent with a status of success instead of audio.
+    texts: Mutex<VecDeque<(Option<&'static str>, &'static str)>>,
     /// Requests that will not be answered.
     to_ignore: Mutex<usize>,
     /// Set if the server follows its documentation loosely.
@@ -107,6 +110,21 @@ impl TtsState {
     /// Refuses the next requests.
     pub(crate) fn refuse(&self, refusals: impl IntoIterator<Item = Refusal>) {
         lock(&self.0.refusals).extend(refusals);
+    }
+
+    /// Answers the next request with this content type and body, and a status of success. Only for HTTP.
+    pub(crate) fn answer_with(&self, content_type: Option<&'static str>, body: &'static str) {
+        lock(&self.0.texts).push_back((content_type, body));
+    }
+
+    /// Returns the text that is sent instead of audio, if there is one.
+    pub(crate) fn text_response(&self) -> Option<Response> {
+        let (content_type, body) = lock(&self.0.texts).pop_front()?;
+        let mut response = Response::new(Body::from(body));
+        if let Some(content_type) = content_type {
+            response.headers_mut().insert("content-type", content_type.parse().expect("a value"));
+        }
+        Some(response)
     }
 
     /// Sets how this text is spoken whenever it arrives.

@@ -97,6 +97,29 @@ async fn what_the_server_will_not_do_is_a_wrong_setting_and_is_not_tried_twice()
 }
 
 #[tokio::test]
+async fn errors_and_pages_with_a_status_of_success_are_quoted_and_no_words_of_the_caller() {
+    let page = "<!doctype html><title>Sign in</title><p>Welcome back</p>";
+    for (kind, body, words) in [
+        ("text/html; charset=utf-8", page, "it sent no transcript: Sign in Welcome back (at http://127.0.0.1:"),
+        ("text/plain", page, "it sent no transcript: Sign in Welcome back (at http://127.0.0.1:"),
+        ("application/json", r#"{"error":"Unexpected endpoint or method."}"#, "Unexpected endpoint or method. (at "),
+        ("application/problem+json", r#"{"title":"No such model."}"#, "No such model. (at "),
+    ] {
+        let double = Whisper::start([Answers::With(200, vec![("content-type", kind)], body)]).await;
+        let mut caller = call(&double, "sk-key").await;
+        caller.say("yes").await;
+        let (code, said) = caller.failure().await;
+        assert!(code == ErrorCode::ConfigError && said.contains(words), "{kind}: {code:?} {said}");
+        assert_eq!(double.requests(), 1, "{kind}");
+    }
+    let busy = Answers::With(200, vec![("content-type", "application/json")], r#"{"error":"Busy, try again."}"#);
+    let double = Whisper::start([busy, Answers::Well]).await;
+    let mut caller = call(&double, "sk-key").await;
+    caller.say("yes").await;
+    assert_eq!(caller.words().await, text("yes"), "{:?}", caller.failed);
+}
+
+#[tokio::test]
 async fn a_key_that_is_refused_in_mid_call_is_a_failure_and_no_wrong_setting() {
     let revoked = Answers::With(401, vec![("x-request-id", "r9")], r#"{"error":{"message":"The key was revoked."}}"#);
     let double = Whisper::start([Answers::Well, revoked]).await;

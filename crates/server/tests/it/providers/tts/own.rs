@@ -215,9 +215,41 @@ async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
     cast.state.next([TtsBehaviour::Say(openai_tts::error("No such voice.", "voice_not_found"))]);
     let error = cast.fail(TEXT).await;
     assert!(
-        matches!(&error, ProviderError::Config { words, .. } if words == "No such voice. (voice_not_found)"),
+        matches!(&error, ProviderError::Config { words, .. } if words.starts_with("No such voice. (voice_not_found)")),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn text_is_never_played_and_the_servers_own_words_are_in_the_error() {
+    let page = "<!doctype html><html><title>Sign in</title><body>Welcome back</body></html>";
+    let json = r#"{"error":{"message":"No such model."}}"#;
+    let shown = "it sent text instead of audio: Sign in Welcome back (at http://127.0.0.1:";
+    for (content_type, body, expected) in [
+        (Some("text/html; charset=utf-8"), page, shown),
+        (Some("application/octet-stream"), page, shown),
+        (None, page, shown),
+        (Some("text/plain"), json, "No such model. (at "),
+        (Some("audio/pcm"), json, "No such model. (at "),
+        (None, json, "No such model. (at "),
+        (
+            Some("application/problem+json"),
+            r#"{"title":"Gone","detail":"The voice is gone."}"#,
+            "The voice is gone. (at ",
+        ),
+        (Some("text/plain"), "Internal Server Error", "it sent text instead of audio: Internal Server Error (at "),
+    ] {
+        let cast = FakeProviders::start(Kind::OpenAi).await;
+        cast.state.answer_with(content_type, body);
+        let error = cast.fail(TEXT).await;
+        assert!(
+            matches!(&error, ProviderError::Config { words, .. } if words.starts_with(expected)),
+            "{content_type:?}: {error}"
+        );
+    }
+    let cast = FakeProviders::start(Kind::OpenAi).await;
+    cast.state.answer_with(Some("text/plain"), r#"{"error":"The model is overloaded, try again."}"#);
+    Kind::OpenAi.assert_speaks(&cast.speak(TEXT).await.expect("asked again").samples, TEXT);
 }
 
 #[tokio::test]
