@@ -45,7 +45,7 @@ pub struct ErrorBody {
     pub status: u16,
     /// The problem in one sentence.
     pub detail: String,
-    /// A stable code for programs.
+    /// Error code.
     #[schema(value_type = ProblemCode)]
     pub code: String,
     /// As in `X-Request-Id` and the service's logs.

@@ -1,6 +1,7 @@
 //! The OpenAPI document and the page that renders it.
 
 mod complete;
+mod descriptions;
 mod document;
 mod events;
 mod example;
