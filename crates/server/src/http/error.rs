@@ -188,6 +188,13 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail)
     }
 
+    /// The same error, of a field: `errors` names it.
+    #[must_use]
+    pub fn of_field(mut self, path: &str) -> Self {
+        self.errors = vec![FieldError::new(path, self.detail.trim_end_matches('.'))];
+        self
+    }
+
     /// The same error with `Retry-After`.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
