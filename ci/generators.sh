@@ -4,7 +4,7 @@
 #
 #   ci/generators.sh [NAME…]
 #
-# NAME: linters, or one of the generators below; all if absent.
+# NAME: linters, webhook-types (of docs/webhooks.md), or one of the generators below; all if absent.
 #
 # It needs python3 with venv, node and npm, and java for openapi-generator. It builds the debug binary, unless SWITCHHOOK_BINARY names one.
 # What it installs and generates is in target/generators. Exits with 77, "could not check", if a registry cannot be reached.
@@ -16,7 +16,7 @@ folder=$target/generators
 DOCUMENT=$(realpath docs/openapi.json)
 export DOCUMENT REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
 . ci/node.sh
-known=(linters openapi-python-client datamodel-code-generator openapi-generator openapi-typescript hey-api orval)
+known=(linters webhook-types openapi-python-client datamodel-code-generator openapi-generator openapi-typescript hey-api orval)
 wanted=("$@")
 [ $# -gt 0 ] || wanted=("${known[@]}")
 for name in "${wanted[@]}"; do
@@ -56,6 +56,34 @@ quietly() {
 linters() {
     "$bin/redocly" lint --config ci/generators/redocly.yaml "$DOCUMENT"
     "$bin/spectral" lint --ruleset ci/generators/spectral.yaml --fail-severity hint "$DOCUMENT"
+}
+
+# first_block LANGUAGE: the first code block in this language that docs/webhooks.md has; for these, its types of bodies.
+first_block() {
+    awk -v fence="\`\`\`$1" '$0 == fence { inside = 1; next } /^```$/ { if (inside) exit } inside' docs/webhooks.md
+}
+
+# Checks the types of webhook bodies that receivers copy, and that `event` says which `data` there is.
+webhook_types() {
+    {
+        first_block ts
+        echo 'export const outcome = (event: WebhookEvent): unknown => (event.event === "call.completed" ? event.data.outcome : null);'
+    } >"$folder/typescript/webhook-types.ts"
+    {
+        first_block python
+        echo 'def outcome(event: WebhookEvent) -> Any:'
+        echo '    return event["data"]["outcome"] if event["event"] == "call.completed" else None'
+    } >"$folder/python/webhook_types.py"
+    (
+        cd "$folder/typescript"
+        echo '{"extends": "./tsconfig.json", "include": ["webhook-types.ts"]}' >tsconfig.webhook-types.json
+        "$bin/tsc" --project tsconfig.webhook-types.json
+    )
+    (
+        cd "$folder/python"
+        quietly "$venv/bin/mypy" --python-executable "$venv/bin/python" --cache-dir "$folder/mypy" webhook_types.py
+        quietly "$venv/bin/pyright" --pythonpath "$venv/bin/python" webhook_types.py
+    )
 }
 
 # Checks a Python program and the generated code that it uses, and runs it.

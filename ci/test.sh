@@ -265,7 +265,7 @@ step "Advisories about dependencies" advisories
 step "docs/openapi.json is up to date" openapi
 step "The clients for Python and TypeScript" ci/clients.sh
 # Without openapi-generator, which needs Java.
-step "Generated clients, and linters of docs/openapi.json" ci/generators.sh linters openapi-python-client datamodel-code-generator \
+step "Generated clients, and linters of docs/openapi.json" ci/generators.sh linters webhook-types openapi-python-client datamodel-code-generator \
     openapi-typescript hey-api orval
 step "The packages for pip and npm, and a new user's first minutes" ci/packaging.sh
 finish "The API against its own description"

@@ -15,7 +15,7 @@ export type EventData = {
   metadata: Record<string, unknown>;
   sequence: number;
   summary?: string;
-  outcome?: Record<string, unknown> | null;
+  outcome?: unknown;
   end_reason?: Call["end_reason"];
   error_code?: Call["error_code"];
   error?: string | null;

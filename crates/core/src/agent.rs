@@ -346,7 +346,7 @@ impl Default for Limits {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AnsweringMachine {
-    /// Whether to detect machines.
+    /// Whether to detect answering machines.
     pub mode: MachineDetection,
     /// Action when a machine answers.
     pub on_machine: OnMachine,

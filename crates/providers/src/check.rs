@@ -29,7 +29,7 @@ const WORD: &str = "Hello.";
 /// One thing that was tried.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Check {
-    /// What was tried.
+    /// What a check tries.
     #[schema(value_type = CheckName, example = "language_model")]
     pub name: &'static str,
     /// Whether it worked.

@@ -180,7 +180,7 @@ pub struct Usage {
     pub cost_usd: f64,
     /// Whether some usage has no price, so the cost is incomplete.
     pub unpriced: bool,
-    /// The cost by part.
+    /// Costs by part.
     pub costs: Costs,
 }
 

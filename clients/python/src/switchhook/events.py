@@ -24,7 +24,7 @@ class EventData(Model):
     metadata: dict[str, Any]
     sequence: int
     summary: str | None = None
-    outcome: dict[str, Any] | None = None
+    outcome: Any = None
     end_reason: str | None = None
     error_code: str | None = None
     error: str | None = None

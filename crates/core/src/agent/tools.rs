@@ -86,7 +86,7 @@ pub enum ToolKind {
     SendDtmf,
 }
 
-/// The HTTP method of a tool's request.
+/// The HTTP method of a tool's request: `POST`, the default, sends arguments as JSON, `GET` as query parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "UPPERCASE")]

@@ -47,7 +47,7 @@ struct Attention {
 struct AttentionItem {
     /// Kind of problem.
     kind: AttentionKind,
-    /// What it concerns.
+    /// What a problem concerns.
     subject: Subject,
     /// Start of the problem, if known.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -56,7 +56,7 @@ struct AttentionItem {
     detail: String,
     /// Refused calls, or waiting deliveries (up to 1000).
     count: Option<i64>,
-    /// The limit that is near.
+    /// A limit that is near.
     limit: Option<NearLimit>,
 }
 
@@ -103,7 +103,7 @@ enum SubjectKind {
 /// A limit that is near.
 #[derive(Serialize, ToSchema)]
 struct NearLimit {
-    /// Limit name.
+    /// A limit.
     name: LimitName,
     /// Usage.
     #[schema(minimum = 0)]

@@ -45,7 +45,7 @@ pub struct ErrorBody {
     pub status: u16,
     /// The problem in one sentence.
     pub detail: String,
-    /// A stable code for programs.
+    /// Error code.
     #[schema(value_type = ProblemCode)]
     pub code: String,
     /// As in `X-Request-Id` and the service's logs.
@@ -186,6 +186,13 @@ impl ApiError {
     pub fn internal() -> Self {
         let detail = "An internal error occurred. The service's log has the reason under this request id.";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail)
+    }
+
+    /// The same error, of a field: `errors` names it.
+    #[must_use]
+    pub fn of_field(mut self, path: &str) -> Self {
+        self.errors = vec![FieldError::new(path, self.detail.trim_end_matches('.'))];
+        self
     }
 
     /// The same error with `Retry-After`.

@@ -21,7 +21,7 @@ type SummaryProps = {
 
 /** What came of the call, its phases, and its recording. */
 export function CallSummary({ call, transcript, onSeek }: SummaryProps) {
-  const facts = Object.entries((call.outcome as Record<string, unknown> | null) ?? {});
+  const facts = factsOf(call.outcome);
   return (
     <Card flush>
       <div className={styles.summary}>
@@ -51,6 +51,13 @@ export function CallSummary({ call, transcript, onSeek }: SummaryProps) {
       )}
     </Card>
   );
+}
+
+/** An outcome is what the agent's schema says: mostly an object, of which each field is a fact. */
+function factsOf(outcome: unknown): [string, unknown][] {
+  if (outcome === null || outcome === undefined) return [];
+  if (typeof outcome !== "object" || Array.isArray(outcome)) return [["outcome", outcome]];
+  return Object.entries(outcome);
 }
 
 function fact(value: unknown): string {

@@ -5,7 +5,8 @@ import { why } from "./why";
 type End = NonNullable<TranscriptLine["turn"]>;
 
 const turn = (end: Partial<End>): End => ({ waited_ms: 1400, ended_by: "silence", because: [], speculations: 0, ...end });
-const witness = (name: string, weight: number, value = 1) => ({ witness: name, value, weight });
+type Witness = End["because"][number];
+const witness = (name: string, weight: number, value = 1): Witness => ({ witness: name as Witness["witness"], value, weight });
 
 test("the strongest witness is the reason, with the word it heard", () => {
   const because = [witness("closed_sentence", 0.5), witness("long_pauses", -0.4), witness("open_word", -2.6), witness("question", 9, 0)];

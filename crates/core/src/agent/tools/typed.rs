@@ -66,7 +66,7 @@ pub(in crate::agent) struct HttpTool {
     /// `{{variable}}` is replaced, percent-encoded.
     #[cfg_attr(feature = "openapi", schema(max_length = 2048, example = "https://example.com/tables"))]
     url: String,
-    /// `POST`, the default, sends arguments as JSON, `GET` as query parameters.
+    /// The HTTP method of a tool's request.
     method: Option<HttpMethod>,
     /// An `http` connection whose credentials are sent as headers.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]

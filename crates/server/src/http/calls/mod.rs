@@ -21,6 +21,7 @@ mod transfer;
 pub use followers::Followers;
 pub(super) use list::{MAX_METADATA_FILTERS, Phone};
 pub use resource::CallResource;
+pub(super) use resource::CarrierName;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use switchhook_carriers::registry::CARRIERS;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::MAX_KEYS;
 use switchhook_core::call::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Status};
@@ -74,7 +75,7 @@ pub struct CallResource {
     /// Why a completed call ended.
     #[schema(value_type = Option<EndReason>, example = "agent_hangup")]
     pub end_reason: Option<String>,
-    /// Who ended the call.
+    /// Who ended a call.
     #[schema(value_type = Option<EndedBy>)]
     pub ended_by: Option<String>,
     /// Who answered, if known.
@@ -85,16 +86,16 @@ pub struct CallResource {
     pub error_code: Option<String>,
     /// Error details.
     pub error: Option<String>,
-    /// The carrier's data of the call.
+    /// The carrier's data of a call.
     pub carrier: CarrierPart,
     /// Summary of the conversation.
     pub summary: Option<String>,
-    /// Facts extracted from the conversation.
-    #[schema(value_type = Option<Object>)]
+    /// Result of the analysis: any JSON value, in the shape of the agent's `analysis.schema`, or `null`.
+    #[schema(value_type = Value)]
     pub outcome: Option<Value>,
     /// Post-call analysis; `null` until the call ends, and without a conversation.
     pub analysis: Option<AnalysisResult>,
-    /// Response times.
+    /// How long the caller waited.
     #[schema(value_type = Option<latency::Summary>)]
     pub latency: Option<Value>,
     /// Usage in the providers' units.
@@ -128,6 +129,16 @@ impl ToSchema for AnsweredBy {}
 impl PartialSchema for AnsweredBy {
     fn schema() -> RefOr<Schema> {
         string_enum("Who answered a call.", ["human", "voicemail"])
+    }
+}
+
+/// The word for a carrier in the API.
+pub(in crate::http) struct CarrierName;
+
+impl ToSchema for CarrierName {}
+impl PartialSchema for CarrierName {
+    fn schema() -> RefOr<Schema> {
+        string_enum("A carrier; `web` for browser calls.", CARRIERS.iter().map(|carrier| carrier.name))
     }
 }
 
@@ -172,10 +183,11 @@ pub struct CarrierPart {
     /// `null` for web calls.
     pub connection_id: Option<Uuid>,
     /// Provider.
+    #[schema(value_type = CarrierName)]
     pub provider: String,
     /// The carrier's id of the call.
     pub call_id: Option<String>,
-    /// Why it ended.
+    /// The carrier's reason for the end of a call.
     #[schema(value_type = Option<CarrierCause>)]
     pub cause: Option<String>,
     /// The SIP status code, if any.

@@ -70,7 +70,7 @@ pub struct CreateConnection {
     /// Unique per tenant.
     #[schema(example = "Main line")]
     pub(crate) name: String,
-    /// The carrier or provider.
+    /// A carrier or provider.
     #[schema(value_type = ProviderName, example = "openai")]
     pub(crate) provider: String,
     /// Provider-specific settings without secrets; all providers support `base_url`.
@@ -152,7 +152,7 @@ pub struct ConnectionResource {
     /// Unique per tenant.
     #[schema(example = "Main line")]
     name: String,
-    /// The carrier or provider.
+    /// A carrier or provider.
     #[schema(value_type = ProviderName, example = "openai")]
     provider: String,
     /// Kind.

@@ -90,15 +90,22 @@ impl std::str::FromStr for Voice {
     }
 }
 
-impl From<VoiceError> for ApiError {
-    fn from(error: VoiceError) -> Self {
-        match error {
-            VoiceError::Unknown => Self::not_found("voice"),
-            VoiceError::Unusable(words) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no_voices", words),
-            VoiceError::Refused(words) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "provider_refused", words),
-            VoiceError::Unavailable(words) => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "provider_unavailable", words).retry_after(1)
-            }
+/// The parameters of the path to blame: for a connection's voices its id, for the local ones the voice.
+const CONNECTION: &str = "id";
+const LOCAL_VOICE: &str = "voice";
+
+/// Returns the error of a request for voices, which blames a parameter for what the provider does not do.
+fn refusal(error: VoiceError, parameter: &str) -> ApiError {
+    match error {
+        VoiceError::Unknown => ApiError::not_found("voice"),
+        VoiceError::Unusable(words) => {
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "no_voices", words).of_field(parameter)
+        }
+        VoiceError::Refused(words) => {
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "provider_refused", words).of_field(parameter)
+        }
+        VoiceError::Unavailable(words) => {
+            ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "provider_unavailable", words).retry_after(1)
         }
     }
 }
@@ -128,8 +135,8 @@ pub(super) async fn list(
     let ask = async move { setup.voices(Some(&row)).await };
     match state.voice_lists.list(id, changed_at, &state.clock, ask).await? {
         Ok(list) => Ok(Json(list)),
-        Err(error @ VoiceError::Unavailable(_)) => Err(ApiError::from(error).retry_after(FAILURE_KEPT.as_secs())),
-        Err(error) => Err(error.into()),
+        Err(error @ VoiceError::Unavailable(_)) => Err(refusal(error, CONNECTION).retry_after(FAILURE_KEPT.as_secs())),
+        Err(error) => Err(refusal(error, CONNECTION)),
     }
 }
 
@@ -141,7 +148,7 @@ pub(super) async fn list(
     responses((status = 200, description = "The voices", body = VoiceList))
 )]
 pub(super) async fn list_local(state: HttpState, _: Tenant) -> JsonResponse<VoiceList> {
-    Ok(Json(state.setup()?.voices(None).await?))
+    state.setup()?.voices(None).await.map(Json).map_err(|error| refusal(error, LOCAL_VOICE))
 }
 
 /// Sample a voice.
@@ -194,7 +201,9 @@ async fn speak(
     request: TtsRequest,
 ) -> Result<Response, ApiError> {
     let trial = state.trials.begin(tenant.id, row.is_none_or(|row| row.provider == "local")).await?;
-    let samples = state.setup()?.sample(row, request, trial.left()).await?;
+    let parameter = if row.is_some() { CONNECTION } else { LOCAL_VOICE };
+    let samples = state.setup()?.sample(row, request, trial.left()).await;
+    let samples = samples.map_err(|error| refusal(error, parameter))?;
     Ok(([(header::CONTENT_TYPE, "audio/wav")], wav::mono(&samples, AudioFormat::Narrowband.sample_rate()))
         .into_response())
 }

@@ -24,7 +24,8 @@ function resolve(api, schema) {
   let seen = 0;
   while (schema?.$ref && seen++ < 10) {
     const path = schema.$ref.slice(2).split("/");
-    schema = { ...path.reduce((at, name) => at?.[name], api), description: schema.description };
+    const found = path.reduce((at, name) => at?.[name], api);
+    schema = { ...found, description: schema.description ?? found?.description };
   }
   return schema ?? {};
 }
@@ -32,6 +33,11 @@ function resolve(api, schema) {
 // What operations share: a response, a header, a parameter.
 function referred(api, part) {
   return part.$ref ? part.$ref.slice(2).split("/").reduce((at, name) => at?.[name], api) : part;
+}
+
+// What a field is, in its own words or in those of the schema that it refers to.
+function description(api, field) {
+  return [field, ...(field.oneOf ?? [])].map((one) => resolve(api, one).description).find((words) => words);
 }
 
 // What a value may be, in a few words.
@@ -78,7 +84,7 @@ function fieldTable(api, schema, depth = 0) {
   for (const name of names) {
     const property = properties[name];
     const found = resolve(api, property);
-    table.append(row(name, kind(api, property), property.description ?? found.description, required.has(name)));
+    table.append(row(name, kind(api, property), description(api, property), required.has(name)));
     const inner = [property, found.items, ...(found.oneOf ?? [])].find((one) => one && Object.keys(fields(api, one).properties).length);
     if (inner && depth < 3) {
       nested.append(make("details", {}, make("summary", {}, make("code", {}, name)), fieldTable(api, inner, depth + 1) ?? ""));

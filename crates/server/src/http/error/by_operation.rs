@@ -2,20 +2,23 @@
 
 use super::codes::CODES;
 
-/// Codes that every operation can send: what holds for all requests, for ids in the path, and for bodies.
-pub const COMMON: [&str; 12] = [
-    "body_timeout",
-    "body_too_large",
-    "database_unavailable",
-    "foreign_origin",
-    "internal_error",
-    "invalid_request",
-    "not_found",
-    "rate_limited",
-    "role_forbids",
-    "tenant_deactivated",
-    "timeout",
-    "unauthorized",
+const ALL: &str = "all";
+const WITH_BODY: &str = "all with a body";
+
+/// Codes that operations share, with those that can send them.
+pub const COMMON: [(&str, &str); 12] = [
+    ("body_timeout", WITH_BODY),
+    ("body_too_large", WITH_BODY),
+    ("database_unavailable", ALL),
+    ("foreign_origin", "all but `GET`"),
+    ("internal_error", ALL),
+    ("invalid_request", ALL),
+    ("not_found", "all with a parameter in the path"),
+    ("rate_limited", ALL),
+    ("role_forbids", ALL),
+    ("tenant_deactivated", ALL),
+    ("timeout", ALL),
+    ("unauthorized", ALL),
 ];
 
 const COMMANDS: &[&str] = &["listen_to_call", "say_in_call", "send_dtmf", "transfer_call"];
@@ -67,9 +70,9 @@ fn has_status(code: &str, status: u16) -> bool {
     CODES.iter().any(|(known, statuses, _)| *known == code && statuses.first() == Some(&status))
 }
 
-/// The codes with this status that every operation can send.
+/// The codes with this status that operations share.
 pub fn common(status: u16) -> impl Iterator<Item = &'static str> {
-    COMMON.into_iter().filter(move |code| has_status(code, status))
+    COMMON.into_iter().map(|(code, _)| code).filter(move |code| has_status(code, status))
 }
 
 /// The codes with this status that an operation sends besides the common ones.

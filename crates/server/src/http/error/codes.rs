@@ -126,10 +126,10 @@ mod tests {
         for (code, statuses, meaning) in CODES {
             let statuses: Vec<_> = statuses.iter().map(u16::to_string).collect();
             let some = OF_SOME.iter().find(|(known, _)| known == code);
+            let common = COMMON.iter().find(|(known, _)| known == code);
             let operations = match some {
                 Some((_, operations)) => operations.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", "),
-                None if COMMON.contains(code) => "all".to_owned(),
-                None => String::new(),
+                None => common.map(|(_, operations)| (*operations).to_owned()).unwrap_or_default(),
             };
             let row =
                 format!("| `{code}` | {} | {meaning} | {operations} |", statuses.join(", ")).replace("|  |", "| |");

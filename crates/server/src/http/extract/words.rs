@@ -23,7 +23,7 @@ pub(super) fn blame(path: &str, error: &serde_json::Error, unknown: &[String]) -
         return ApiError::invalid_field(field(twice), "must appear only once");
     }
     match path {
-        "." => ApiError::invalid(format!("The body is invalid: {message}.")),
+        "." => ApiError::invalid(format!("The body is invalid: {}.", in_our_words(message))),
         path => ApiError::invalid_field(path, in_our_words(message)),
     }
 }
@@ -138,5 +138,12 @@ mod tests {
         assert_eq!(detail("{\n \"a\": 1,}"), "The body is not JSON: line 2, column 9.");
         assert_eq!(detail("{\"a\":"), "The body is not JSON: it ends too early, at line 1, column 5.");
         assert_eq!(detail(r#"{"a":1,"a":2}"#), "a: must appear only once.");
+    }
+
+    #[test]
+    fn a_whole_body_is_refused_in_the_same_words_as_a_field() {
+        let error = serde_json::from_str::<Vec<bool>>("{}").expect_err("wrong");
+        assert_eq!(blame(".", &error, &[]).body(None).detail, "The body is invalid: must be a list.");
+        assert_eq!(blame("events", &error, &[]).body(None).detail, "events: must be a list.");
     }
 }

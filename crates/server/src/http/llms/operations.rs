@@ -63,7 +63,8 @@ impl<'a> Writer<'a> {
             |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
         let own = schema["properties"].as_object().into_iter().flatten().map(|(name, field)| {
             let alternatives = field["oneOf"].as_array().into_iter().flatten();
-            let described = std::iter::once(field).chain(alternatives).chain([self.resolved(field)]);
+            let own = std::iter::once(field).chain(alternatives);
+            let described = own.clone().chain(own.map(|one| self.resolved(one)));
             let description = described.filter_map(|one| one["description"].as_str()).next().unwrap_or_default();
             format!("`{name}`{}: {description}", if required(name) { " (required)" } else { "" })
         });
@@ -108,6 +109,7 @@ mod tests {
         for line in [
             "`POST /v1/calls` (`create_call`). ",
             "  - `agent_id` (required): ",
+            "  - `privacy`: Redaction and retention.",
             "  - `Idempotency-Key` (header): ",
             "- Returns 201: `CallWithWarnings`",
             "- Error 409: `idempotency_key_reused`, `request_in_progress`",

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::descriptions::drop_repeated;
 use super::document::{METHODS, SCHEMAS, collect, operations, reference};
 use super::events::describe_events;
 use super::example::{conflict, error_example, example};
@@ -31,6 +32,7 @@ pub(super) fn complete(document: &mut Value) {
     complete_requests(document);
     spell_out_formats_of_requests(document);
     require_what_answers_always_hold(document);
+    drop_repeated(&mut document["components"]["schemas"]);
     add_recorded(&mut document["components"]["schemas"]);
     add_examples(document);
     drop_examples_of_fields(&mut document["components"]["schemas"]);
@@ -75,7 +77,8 @@ fn refer_to_generic_parts(document: &mut Value) {
     for (name, schema) in schemas.iter_mut() {
         if let Some(inner) = name.strip_prefix("List_") {
             schema["properties"]["data"]["items"] = reference(inner);
-            // It says no more than the names of the fields, and stands there for each list.
+            // The document says it of all lists, and the fields' names say the rest.
+            schema.as_object_mut().map(|schema| schema.remove("description"));
             for field in ["data", "has_more", "next_cursor"] {
                 schema["properties"][field].as_object_mut().map(|field| field.remove("description"));
             }

@@ -122,7 +122,7 @@ fn data_schemas() -> [(&'static str, Value); 5] {
                 "duration_seconds": duration, "turns": turns,
                 "error": text("`null`: the call did not fail."),
                 "end_reason": either("CallEndReason"),
-                "outcome": { "description": "Result, in the shape of the agent's `analysis.schema`." },
+                "outcome": { "description": "Result of the analysis: any JSON value, in the shape of the agent's `analysis.schema`, or `null`." },
             })),
         ),
         (
@@ -148,7 +148,8 @@ fn data_schemas() -> [(&'static str, Value); 5] {
 
 /// The request of a delivery.
 fn delivery() -> Value {
-    let header = |name: &str, description: &str| json!({ "name": name, "in": "header", "required": true, "description": description, "schema": { "type": "string" } });
+    let typed = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "header", "required": true, "description": description, "schema": schema });
+    let header = |name: &str, description: &str| typed(name, description, json!({ "type": "string" }));
     json!({
         "operationId": "receive_event",
         // With the tag of another operation, generators write one class for both, and lose either.
@@ -157,7 +158,7 @@ fn delivery() -> Value {
         "description": "Sent to the `url` of each subscribed webhook until it answers with 2XX. Verify a signature, then ignore a known `id`.",
         "security": [],
         "parameters": [
-            header("X-Voice-Event", "The event."),
+            typed("X-Voice-Event", "The event.", reference("WebhookDeliveryEvent")),
             header("X-Voice-Delivery", "The delivery's id."),
             header("X-Voice-Signature", "`t=<Unix seconds>,v1=<HMAC-SHA256 of t, a dot and the body, in hexadecimal>`"),
             header("webhook-id", "The delivery's id, as Standard Webhooks name it."),

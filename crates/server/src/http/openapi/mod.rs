@@ -1,6 +1,7 @@
 //! The OpenAPI document and the page that renders it.
 
 mod complete;
+mod descriptions;
 mod document;
 mod events;
 mod example;
@@ -35,8 +36,8 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
     info(
         title = "Switchhook",
         description = "Place and answer phone calls with AI agents.\n\n\
-            All errors have the same shape and a `code`: a response lists those of every operation in `x-error-codes`, an operation its \
-            others, by status. Later versions can add fields, kinds of events and tools, and values of enums with `x-extensible-enum`; other \
+            All errors have the same shape and a `code`: a shared response lists in `x-error-codes` what operations can send with it \
+            (`foreign_origin`: all but `GET`), an operation its others, by status. Later versions can add fields, kinds of events and tools, and values of enums with `x-extensible-enum`; other \
             enums are closed. Unknown body fields are ignored and listed in `warnings`. \
             Lists are newest first; pass `next_cursor` as `cursor` to get the next page. \
             Unsupported methods get 405 with `Allow`. Every response has `X-Request-Id` and, with a valid key, `RateLimit-Policy` and `RateLimit`.",

@@ -8,6 +8,7 @@ mod walk;
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::call::{CarrierCause, Direction, EndReason, Status};
+use switchhook_core::conversation::cascade::Evidence;
 use switchhook_core::event::{CallFacts, DeliveryBody, EventData, EventKind, WEBHOOK_TEST};
 use switchhook_core::id::{AgentId, CallId, DeliveryId};
 use switchhook_core::private::Private;
@@ -132,6 +133,37 @@ fn words_that_are_closed_sets_are_described_as_such() {
     );
 }
 
+#[test]
+fn fields_and_headers_with_words_of_a_set_refer_to_it() {
+    let document = openapi();
+    let schemas = &document["components"]["schemas"];
+    for (at, set) in [
+        ("/components/schemas/CallCarrier/properties/provider", "CarrierName"),
+        ("/components/schemas/CallDecisionEvidence/properties/name", "EvidenceName"),
+        ("/components/schemas/TranscriptTurnWitness/properties/witness", "EvidenceName"),
+        ("/components/schemas/UsedByConnection/allOf/1/properties/provider/oneOf/0", "CarrierName"),
+        ("/webhooks/event/post/parameters/0/schema", "WebhookDeliveryEvent"),
+    ] {
+        let field = document.pointer(at).unwrap_or_else(|| panic!("there is no {at}"));
+        assert_eq!(field["$ref"], json!(format!("#/components/schemas/{set}")), "{at}: {field}");
+        assert_eq!(schemas[set]["x-extensible-enum"], true, "{set} can grow, and what is stored can have older words");
+    }
+    assert_eq!(document["webhooks"]["event"]["post"]["parameters"][0]["name"], "X-Voice-Event");
+    assert_eq!(schemas["EvidenceName"]["enum"].as_array().map(Vec::len), Some(Evidence::COUNT));
+    assert!(schemas["CarrierName"]["enum"].as_array().is_some_and(|names| names.contains(&json!("web"))));
+}
+
+#[test]
+fn an_outcome_is_any_json_value_wherever_it_is_returned() {
+    let document = openapi();
+    let schemas = &document["components"]["schemas"];
+    let outcome = &schemas["UnplacedCall"]["properties"]["outcome"];
+    assert_eq!(outcome, &schemas["CallCompletedData"]["allOf"][1]["properties"]["outcome"]);
+    for value in [json!("booked"), json!(7), json!(true), json!(["a", 1]), json!({ "name": "Ana" }), Value::Null] {
+        assert_eq!(misfits(&value, outcome, &document), [""; 0], "{value}");
+    }
+}
+
 /// Sets of words to which no version of `/v1` adds any.
 const CLOSED: [&str; 16] = [
     "AnsweredBy",
@@ -183,7 +215,7 @@ fn every_operation_lists_the_codes_of_its_errors() {
             named.extend(codes.into_iter().map(str::to_owned));
         }
     }
-    for code in COMMON.iter().chain(OF_SOME.iter().map(|(code, _)| code)) {
+    for code in COMMON.iter().map(|(code, _)| code).chain(OF_SOME.iter().map(|(code, _)| code)) {
         assert!(named.iter().any(|named| named == code), "no operation lists {code}");
     }
 }

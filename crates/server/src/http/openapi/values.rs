@@ -7,24 +7,25 @@ use crate::http::calls::MAX_METADATA_FILTERS;
 use crate::http::error::codes::CODES;
 
 /// Objects whose fields are the client's, a provider's, or follow from a schema.
-pub(super) const FREE: [(&str, &str); 6] = [
+pub(super) const FREE: [(&str, &str); 5] = [
     ("AnalysisSettings", "schema"),
     ("Connection", "settings"),
     ("CreateConnection", "settings"),
     ("HttpTool", "parameters"),
-    ("UnplacedCall", "outcome"),
     ("UpdateConnection", "settings"),
 ];
 
 /// Sets that grow: later versions can add values. All others are closed.
-const OPEN: [&str; 14] = [
+const OPEN: [&str; 16] = [
     "AttentionKind",
     "AttentionSubjectKind",
     "CallDecisionKind",
     "CallEndReason",
+    "CarrierName",
     "ConnectionCheckName",
     "ConnectionKind",
     "EventKind",
+    "EvidenceName",
     "GreetingMode",
     "LimitName",
     "OnMachine",

@@ -11,6 +11,7 @@ use super::span::Interval;
 use super::{Cost, ResponseTimes};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
+use crate::http::calls::CarrierName;
 use crate::http::error::{ApiError, CommonErrors};
 use crate::http::extract::Params;
 use crate::store::statistics::{self, Part, Sums};
@@ -94,7 +95,8 @@ struct UsedByConnection {
     connection_id: Option<Uuid>,
     /// `null` if deleted and for browser calls.
     name: Option<String>,
-    /// Carrier, `web` for browser calls; `null` if deleted.
+    /// `null` if deleted.
+    #[schema(value_type = Option<CarrierName>)]
     provider: Option<String>,
     #[serde(flatten)]
     used: Used,

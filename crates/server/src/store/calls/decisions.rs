@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
+use switchhook_core::conversation::cascade::Evidence;
 use switchhook_core::conversation::{Decision, DecisionKind, TurnEndedBy};
 use switchhook_core::id::{CallId, TenantId};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::store::{Conn, Tx, execute, run};
 
@@ -34,13 +37,25 @@ pub struct DecisionEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EvidenceEntry {
     /// Kind.
-    #[schema(example = "open_word")]
+    #[schema(value_type = EvidenceName)]
     pub name: String,
     /// Amount: 1, or a share.
     pub value: f32,
     /// Log odds of an end per unit of `value`.
     #[schema(example = -2.6)]
     pub weight: f32,
+}
+
+/// The word for a kind of evidence. Stored decisions can have one that this version does not know.
+pub(super) struct EvidenceName;
+
+impl ToSchema for EvidenceName {}
+impl PartialSchema for EvidenceName {
+    fn schema() -> RefOr<Schema> {
+        let names = Evidence::ALL.iter().map(|kind| kind.name());
+        let schema = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
+        schema.description(Some("Kind of evidence about the end of a turn.")).into()
+    }
 }
 
 impl From<&Decision> for DecisionEntry {

@@ -165,7 +165,7 @@ pub(in crate::store) fn cost_micros(usage: &Value) -> Option<i64> {
 /// A line of a transcript.
 #[derive(Clone, FromRow, Serialize, utoipa::ToSchema)]
 pub struct TranscriptEntry {
-    /// Who said it.
+    /// Who said a line of a transcript.
     #[schema(value_type = TranscriptRole)]
     pub role: String,
     /// Words; the agent's as far as they were heard.

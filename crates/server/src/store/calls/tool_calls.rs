@@ -23,7 +23,7 @@ pub struct ToolCallEntry {
     /// What the model was told; `null` if nothing.
     #[schema(value_type = Option<Value>)]
     pub result: Option<Json<Value>>,
-    /// Whether it worked.
+    /// Whether a tool worked.
     #[schema(value_type = ToolCallStatus)]
     pub status: String,
     /// Why it failed.

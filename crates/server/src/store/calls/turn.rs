@@ -6,7 +6,7 @@ use switchhook_core::id::{CallId, TenantId};
 use utoipa::ToSchema;
 
 use super::TranscriptEntry;
-use super::decisions::{self, DecisionEntry, EvidenceEntry};
+use super::decisions::{self, DecisionEntry, EvidenceEntry, EvidenceName};
 use crate::store::Conn;
 
 /// How a turn of the caller ended.
@@ -14,7 +14,7 @@ use crate::store::Conn;
 pub struct TurnEntry {
     /// Caller silence; `null` if they spoke.
     pub waited_ms: Option<i64>,
-    /// What ended it.
+    /// What ended a caller's turn.
     pub ended_by: TurnEndedBy,
     /// Evidence for (positive weight) or against the end; empty unless silence ended it.
     pub because: Vec<WitnessEntry>,
@@ -26,7 +26,7 @@ pub struct TurnEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WitnessEntry {
     /// Kind.
-    #[schema(example = "open_word")]
+    #[schema(value_type = EvidenceName)]
     pub witness: String,
     /// Amount: 1, or a share.
     pub value: f32,

@@ -87,6 +87,7 @@ async fn story(client: &Client) -> Value {
         "PhoneNumber": get(&format!("/v1/numbers/{}", text(&number["id"]))).await,
         "Tenant": get("/v1/tenant").await,
         "Transcript": get(&format!("{path}/transcript")).await,
+        "UnplacedCall": unplaced,
         "Webhook": webhook,
         "WebhookDelivery": first(client, &format!("/v1/webhooks/{}/deliveries", text(&webhook["id"]))).await,
         "WebhookDeliveryWithAttempts": get(&delivery).await,
@@ -115,12 +116,18 @@ fn assert_consistent(recorded: &Value) {
         "/WebhookEvent/data/call_id",
         "/WebhookDelivery/call_id",
     ]);
-    same(&["/Agent/id", "/Call/agent_id", "/PhoneNumber/inbound_agent_id", "/CallEvent/data/agent_id"]);
+    same(&[
+        "/Agent/id",
+        "/Call/agent_id",
+        "/UnplacedCall/agent_id",
+        "/PhoneNumber/inbound_agent_id",
+        "/CallEvent/data/agent_id",
+    ]);
     same(&["/Agent/version", "/Call/agent_version"]);
     same(&["/PhoneNumber/id", "/Call/number_id"]);
     same(&["/PhoneNumber/number", "/Call/from", "/CallEvent/data/from"]);
     same(&["/Connection/id", "/Call/carrier/connection_id", "/PhoneNumber/connection_id"]);
-    same(&["/Connection/provider", "/Call/carrier/provider"]);
+    same(&["/Connection/provider", "/Call/carrier/provider", "/UnplacedCall/carrier/provider"]);
     same(&["/CallEvent/data", "/WebhookEvent/data"]);
     same(&["/CallEvent/event", "/WebhookEvent/event", "/WebhookDelivery/event"]);
     same(&["/CallEvent/created_at", "/WebhookDelivery/created_at"]);
@@ -131,6 +138,13 @@ fn assert_consistent(recorded: &Value) {
         same(&[&format!("/Call/{field}"), &format!("/CallEvent/data/{field}")]);
     }
     same(&["/Call/latency/response_ms/p50", "/Transcript/data/2/latency_ms"]);
+
+    for field in ["agent_version", "direction", "from", "to", "metadata", "variables"] {
+        same(&[&format!("/Call/{field}"), &format!("/UnplacedCall/{field}")]);
+    }
+    assert_eq!(recorded["UnplacedCall"].get("id"), None, "there is no such call");
+    assert_eq!([at("/UnplacedCall/duration_seconds"), at("/UnplacedCall/turns")], [0, 0]);
+    assert_eq!([at("/UnplacedCall/answered_at"), at("/UnplacedCall/outcome")], [&Value::Null; 2]);
 
     assert_eq!(at("/Call/status"), "completed");
     assert_eq!([at("/Call/end_reason"), at("/Call/ended_by")], ["api_hangup", "api"]);

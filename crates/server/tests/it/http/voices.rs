@@ -83,9 +83,11 @@ async fn providers_that_list_their_voices_are_asked_and_others_are_known() {
     let deaf = connection(client, "anthropic", json!({})).await;
     let (status, none) = client.get(&deaf).await;
     assert_eq!((status, &none["code"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("no_voices")), "{none}");
+    assert_eq!(none["errors"][0]["path"], "id", "{none}");
     let carrier = client.create("/v1/connections", json!({ "name": "phone", "provider": "simulator" })).await;
     let (status, none) = client.get(&format!("/v1/connections/{}/voices", text(&carrier["id"]))).await;
     assert_eq!((status, &none["code"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("no_voices")), "{none}");
+    assert_eq!(none["errors"][0]["path"], "id", "{none}");
     service.stop().await;
 }
 
@@ -105,8 +107,13 @@ async fn a_voice_is_heard_before_it_is_chosen() {
     assert_eq!((status, kind.as_str()), (StatusCode::OK, "audio/wav"));
     assert!(wav.starts_with(b"RIFF") && wav.len() > 1_000, "{} bytes", wav.len());
     assert_eq!(state.seen(|seen| seen.spoken.clone()), ["Good day."]);
-    let (status, ..) = sample(&format!("{path}/no%20id/sample"), json!({})).await;
+    let (status, refused) = client.post(&format!("{path}/no%20id/sample"), json!({})).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "the provider has no such name");
+    assert_eq!(
+        (&refused["code"], &refused["errors"][0]["path"]),
+        (&json!("provider_refused"), &json!("id")),
+        "{refused}"
+    );
 
     let tones = client.create("/v1/connections", json!({ "name": "tones", "provider": "scripted" })).await;
     let tones = format!("/v1/connections/{}/voices", text(&tones["id"]));

@@ -4,6 +4,7 @@ mod cases;
 #[expect(unreachable_pub, reason = "it is a module of somebody else's program")]
 mod receiver;
 mod run;
+mod types;
 
 use self::cases::{BODY, Case, NOW, SECRET, SIGNATURE, cases};
 

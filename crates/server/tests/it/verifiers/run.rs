@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::cases::{Case, cases};
 use crate::harness::process::Node;
@@ -62,6 +62,27 @@ func main() {
 }
 "#;
 
+/// Reads bodies as JSON, and prints the names of the types that each of them fits.
+const PYTHON_TYPES: &str = r#"
+import json, sys
+from typing import get_args, get_origin, get_type_hints
+
+def fits(value, hint):
+    if hint is Any:
+        return True
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_origin(hint) is Union:
+        return any(fits(value, one) for one in get_args(hint))
+    if hasattr(hint, "__total__"):
+        fields = get_type_hints(hint)
+        return set(value) == set(fields) and all(fits(value[name], one) for name, one in fields.items())
+    return isinstance(value, get_origin(hint) or hint)
+
+bodies = json.load(sys.stdin)
+print(json.dumps([[kind.__name__ for kind in get_args(WebhookEvent) if fits(body, kind)] for body in bodies]))
+"#;
+
 pub(super) fn python(snippet: &str) -> Vec<bool> {
     verdicts(Command::new("python3").arg("-c").arg(format!("{snippet}{PYTHON}")))
 }
@@ -82,6 +103,14 @@ pub(super) fn go(snippet: &str) -> Vec<bool> {
     let mut command = Command::new("go");
     command.args(["run", "."]).current_dir(module.path()).env("GOCACHE", cache);
     verdicts(command.env("GOFLAGS", "-mod=mod").env("GOPROXY", "off").env("GOTOOLCHAIN", "local"))
+}
+
+/// Returns the names of the Python types that each of these bodies fits.
+pub(super) fn fitting(snippet: &str, bodies: &Value) -> Vec<Vec<String>> {
+    let mut command = Command::new("python3");
+    let output = fed(command.arg("-c").arg(format!("{snippet}{PYTHON_TYPES}")), bodies.to_string().as_bytes());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("names of types")
 }
 
 /// Passes the cases to a program and reads its verdicts.
