@@ -62,6 +62,9 @@ impl Conversation {
     /// Handles a tool's request to transfer the caller, once they have heard the announcement.
     pub(super) fn transfer_requested(&mut self, tool_call: String, number: String) {
         let d = &mut self.dialogue;
+        if d.is_ended_by_agent() {
+            self.strategy.withdraw_end(d);
+        }
         if d.phase.is_open() && d.pending_transfer.is_none() {
             d.pending_transfer = Some(PendingTransfer { tool_call, number });
         } else {

@@ -32,7 +32,7 @@ use super::phrases;
 use super::playback::Kind;
 use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
-use super::tools::{NOT_PUT_THROUGH, TRANSFER_FAILED, Tools};
+use super::tools::{NOT_PUT_THROUGH, TRANSFER_FAILED, TRANSFERRED_INSTEAD, Tools};
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 
@@ -267,6 +267,10 @@ impl Strategy for Realtime {
             self.requests.clear();
             self.caller.speaking = None;
         }
+    }
+
+    fn withdraw_end(&mut self, d: &mut Dialogue) {
+        self.stay_on_the_line(d, TRANSFERRED_INSTEAD);
     }
 
     fn transfer_started(&mut self, _: &mut Dialogue, tool_call: &str) {
