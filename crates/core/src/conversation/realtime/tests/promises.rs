@@ -1,6 +1,8 @@
 //! Actions that the model has announced and not done yet.
 
 use super::*;
+use crate::conversation::dialogue::ENDED_BEFORE_TRANSFER;
+use crate::conversation::tools::{NO_TRANSFER_NOW, NOT_TRANSFERRED};
 
 /// Lets the model respond to the caller, with text if there is any, and call these tools. `transfer` requests a transfer at once.
 fn calls(words: &str, tools: &[&str]) -> Script {
@@ -101,6 +103,7 @@ fn a_transfer_waits_for_the_tools_beside_it_and_there_is_only_one() {
     let done = script.done();
     assert!(done.iter().any(|done| done.starts_with("output again") && done.contains("cannot be transferred now")));
     assert!(!done.contains(&"transfer".to_owned()));
+    assert_eq!(script.unmade, [("again".to_owned(), NO_TRANSFER_NOW.to_owned())]);
     returned(&mut script, 5_000, "book", json!({ "ok": true }));
     assert_eq!(script.done(), ["output book {\"ok\":true}", "transfer"]);
 }
@@ -116,6 +119,7 @@ fn a_transfer_takes_the_place_of_the_end_of_the_call_in_either_order() {
             script.at(9_000, Input::TransferStarted).at(9_100, Input::TransferFailed);
             let back = ["output transfer {\"error\":\"The caller could not be transferred.\"}", "respond 2 Freely"];
             assert_eq!(script.done(), back, "{tools:?} {words}: the call continues");
+            assert_eq!(script.unmade, [("transfer".to_owned(), NOT_PUT_THROUGH.to_owned())]);
         }
     }
 }
@@ -125,6 +129,7 @@ fn a_caller_who_speaks_before_a_transfer_keeps_the_call_although_the_model_has_e
     for tools in [["transfer", "end_call"], ["end_call", "transfer"]] {
         let mut script = speaks_and_calls("I will put you through.", &tools);
         script.caller(3_900, "c2");
+        assert_eq!(script.unmade, [("transfer".to_owned(), NOT_TRANSFERRED.to_owned())]);
         let done = script.done();
         assert!(
             done.iter().any(|done| done.starts_with("output transfer") && done.contains("spoke before")),
@@ -133,4 +138,11 @@ fn a_caller_who_speaks_before_a_transfer_keeps_the_call_although_the_model_has_e
         script.until(4_700);
         assert!(!script.done().iter().any(|done| done == "transfer" || done.contains("AgentHungUp")), "{tools:?}");
     }
+}
+
+#[test]
+fn a_transfer_of_which_the_caller_hears_only_the_announcement_is_reported() {
+    let mut script = speaks_and_calls("I will put you through.", &["transfer"]);
+    script.at(3_900, Input::HangUpRequested);
+    assert_eq!(script.unmade, [("transfer".to_owned(), ENDED_BEFORE_TRANSFER.to_owned())]);
 }
