@@ -192,21 +192,32 @@ impl OpenAiRealtime {
                 self.requests.retain(|other| Some(*other) != request);
                 Ok(request.map(|request| RealtimeMessage::Event(RealtimeEvent::Busy { request })).into_iter().collect())
             }
-            (_, Some(request)) => {
-                self.requests.retain(|other| *other != request);
-                let (response, failed) = (format!("{REQUEST}{request}"), Some(words(error, "it refused to respond")));
-                let started = RealtimeEvent::ResponseStarted { response: response.clone(), request: Some(request) };
-                let (retry_after, usage) = (pause(error), Usage::default());
-                let done = RealtimeEvent::ResponseDone { response, failed, retry_after, usage };
-                Ok(vec![RealtimeMessage::Event(started), RealtimeMessage::Event(done)])
-            }
+            (_, Some(request)) => Ok(self.request_failed(request, error)),
             // There was nothing left to stop or to commit.
             ("response_cancel_not_active" | "input_audio_buffer_commit_empty", None) => Ok(Vec::new()),
-            _ => {
-                tracing::warn!(provider = PROVIDER, code, "a speech-to-speech session reports an error and goes on");
-                Ok(Vec::new())
-            }
+            // Some servers do not quote the request.
+            _ => match self.requests.front().copied().filter(|_| failure::is_about_request(error)) {
+                Some(request) => Ok(self.request_failed(request, error)),
+                None => {
+                    tracing::warn!(
+                        provider = PROVIDER,
+                        code,
+                        "a speech-to-speech session reports an error and goes on"
+                    );
+                    Ok(Vec::new())
+                }
+            },
         }
+    }
+
+    /// Reports a request that failed before its response began.
+    fn request_failed(&mut self, request: u32, error: &Value) -> Vec<RealtimeMessage> {
+        self.requests.retain(|other| *other != request);
+        let (response, failed) = (format!("{REQUEST}{request}"), Some(words(error, "it refused to respond")));
+        let started = RealtimeEvent::ResponseStarted { response: response.clone(), request: Some(request) };
+        let (retry_after, usage) = (pause(error), Usage::default());
+        let done = RealtimeEvent::ResponseDone { response, failed, retry_after, usage };
+        vec![RealtimeMessage::Event(started), RealtimeMessage::Event(done)]
     }
 
     fn transcribed(&self, message: &Value, text: &str) -> Vec<RealtimeMessage> {

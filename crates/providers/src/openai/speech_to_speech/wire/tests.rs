@@ -174,6 +174,36 @@ fn errors_are_distinguished() {
 }
 
 #[test]
+fn an_error_that_does_not_quote_its_request_belongs_to_the_one_that_waits() {
+    for (error, pause) in [
+        (json!({ "code": "rate_limit_exceeded", "message": "Please try again in 1.2s." }), Some(1_200)),
+        (json!({ "type": "rate_limit_error", "message": "Slow down.", "event_id": null }), Some(0)),
+        (json!({ "message": "Too many requests", "event_id": "event_1" }), Some(0)),
+        (json!({ "code": 429, "message": "No." }), Some(0)),
+        (json!({ "type": "server_error", "message": "The server had an error." }), Some(0)),
+        (json!({ "code": "insufficient_quota", "message": "You exceeded your current quota." }), None),
+    ] {
+        let message = json!({ "type": "error", "error": error });
+        let mut wire = ready();
+        assert!(read(&mut wire, message.clone()).is_empty(), "nothing waits for {error}");
+        ask(&mut wire, 3);
+        let received = events(read(&mut wire, message.clone()));
+        let [started, RealtimeEvent::ResponseDone { failed: Some(_), retry_after, .. }] = &received[..] else {
+            panic!("{error}: the request has failed")
+        };
+        assert!(matches!(started, RealtimeEvent::ResponseStarted { request: Some(3), .. }), "{error}");
+        assert_eq!(*retry_after, pause.map(Duration::from_millis), "{error}");
+        assert!(read(&mut wire, message).is_empty(), "{error}: once");
+    }
+    for other in ["item_truncate_invalid", "response_cancel_not_active", "unknown_parameter"] {
+        let mut wire = ready();
+        ask(&mut wire, 3);
+        let error = json!({ "type": "invalid_request_error", "code": other, "message": "No." });
+        assert!(read(&mut wire, json!({ "type": "error", "error": error })).is_empty(), "{other}");
+    }
+}
+
+#[test]
 fn a_tool_call_is_reported_once_however_often_it_comes() {
     let mut wire = ready();
     let item = json!({ "type": "function_call", "call_id": "c1", "name": "book", "arguments": "{\"day\":\"Friday\"}" });
