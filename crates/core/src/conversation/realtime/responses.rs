@@ -249,7 +249,7 @@ impl Realtime {
             return self.broke_off(d, response.kind, words);
         }
         if response.sounded || response.called {
-            self.failures = 0;
+            (self.failures, self.refusals) = (0, 0);
             self.owes_goodbye = response.ends && !response.sounded;
             self.fill_tools(d, response.sounded);
             self.respond_when_tools_have(d);

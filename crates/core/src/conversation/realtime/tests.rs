@@ -4,6 +4,7 @@ mod lost;
 mod machine;
 mod missed;
 mod promises;
+mod refusals;
 
 use serde_json::json;
 

@@ -368,3 +368,60 @@ fn a_fragment_of_a_call_does_not_stand_in_the_way_of_the_whole_one() {
         matches!(&whole[..], [RealtimeEvent::ToolCall { call, .. }] if call.arguments == json!({ "day": "Friday" }))
     );
 }
+
+fn committed(wire: &mut OpenAiRealtime, item: &str) {
+    read(wire, json!({ "type": "input_audio_buffer.committed", "item_id": item }));
+}
+
+fn ended(wire: &mut OpenAiRealtime, id: &str, status: &str, details: Value) -> Vec<RealtimeMessage> {
+    let response = json!({ "id": id, "status": status, "status_details": details });
+    read(wire, json!({ "type": "response.done", "response": response }))
+}
+
+/// Returns the caller's items that these messages delete.
+fn deleted(messages: Vec<RealtimeMessage>) -> Vec<String> {
+    let delete = |answer: &Value| answer["type"] == "conversation.item.delete";
+    let answers = answers(messages);
+    answers.iter().filter(|answer| delete(answer)).map(|answer| field(answer, "item_id").to_owned()).collect()
+}
+
+#[test]
+fn a_response_that_a_content_filter_withholds_is_a_refusal_and_not_a_failure() {
+    let filtered = || json!({ "type": "incomplete", "reason": "content_filter" });
+    let error = json!({ "type": "invalid_request_error", "code": "content_filter", "message": "No." });
+    for (status, details) in [
+        ("incomplete", filtered()),
+        ("incomplete", json!({ "reason": "SAFETY" })),
+        ("failed", json!({ "type": "failed", "error": error })),
+    ] {
+        let received = events(ended(&mut ready(), "r1", status, details.clone()));
+        assert!(matches!(&received[..], [RealtimeEvent::ResponseRefused { .. }]), "{details}");
+    }
+    let mut wire = ready();
+    ask(&mut wire, 4);
+    let received = events(read(&mut wire, json!({ "type": "error", "error": error })));
+    let expected = [RealtimeEvent::ResponseStarted { response: "request_4".to_owned(), request: Some(4) }];
+    assert!(received[..1] == expected && matches!(received[1], RealtimeEvent::ResponseRefused { .. }));
+    let mut spoken = ready();
+    let words =
+        json!({ "type": "response.output_audio_transcript.delta", "response_id": "r1", "item_id": "i", "delta": "We" });
+    read(&mut spoken, words);
+    let received = events(ended(&mut spoken, "r1", "incomplete", filtered()));
+    assert!(matches!(&received[..], [RealtimeEvent::ResponseDone { failed: None, .. }]), "the caller has heard it");
+}
+
+#[test]
+fn what_the_caller_said_before_a_refusal_leaves_the_conversation_then_all_that_they_said() {
+    let refuse = |wire: &mut OpenAiRealtime| ended(wire, "r", "incomplete", json!({ "reason": "content_filter" }));
+    let mut wire = ready();
+    committed(&mut wire, "a");
+    ended(&mut wire, "r1", "completed", Value::Null);
+    committed(&mut wire, "b");
+    committed(&mut wire, "c");
+    let first = refuse(&mut wire);
+    let in_their_place = answers(first.clone()).last().map(|answer| answer["item"]["content"][0]["text"].clone());
+    assert_eq!(in_their_place, Some(json!(IN_THEIR_PLACE)));
+    assert_eq!(deleted(first), ["b", "c"]);
+    assert_eq!(deleted(refuse(&mut wire)), ["a"]);
+    assert!(answers(refuse(&mut wire)).is_empty(), "nothing is left");
+}
