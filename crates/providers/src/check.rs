@@ -272,6 +272,9 @@ async fn greet(realtime: &dyn Realtime, tools: Vec<ToolSpec>) -> Result<String, 
                 let words = failed.unwrap_or_else(|| "its response contained no audio".to_owned());
                 return Err(format!("{}.", words.trim_end_matches('.')));
             }
+            Some(RealtimeEvent::ResponseRefused { .. }) => {
+                return Err("Its content filter withheld the response.".to_owned());
+            }
             Some(RealtimeEvent::Lost(error)) => return Err(sentence(&error)),
             Some(_) => {}
             None => return Err("It stopped without having said anything.".to_owned()),

@@ -213,12 +213,19 @@ pub(crate) fn classify_message(message: &Value) -> Classified {
 pub(crate) fn classify_body(body: &Value) -> Classified {
     let classified = classify_message(body);
     let error_body = ErrorBody::read(body);
-    let transient = error_body.blames_provider()
-        || [&BUSY_WORDS[..], &RATE_LIMIT, &OUTPUT].iter().any(|signs| error_body.says(signs));
-    if classified.class != FailureClass::Provider || transient {
+    if classified.class != FailureClass::Provider || error_body.is_transient() || error_body.says(&OUTPUT) {
         return classified;
     }
     Classified { class: FailureClass::Configuration, retry_after: None, busy: None, ..classified }
+}
+
+/// Returns whether an error in a session is about a request that waits for its response, not about another message.
+pub(crate) fn is_about_request(message: &Value) -> bool {
+    let error_body = ErrorBody::read(message);
+    let class = error_body.class(0);
+    error_body.is_transient()
+        || error_body.says(&NO_MONEY)
+        || matches!(class, FailureClass::ContextTooLong | FailureClass::ContentRefused)
 }
 
 /// Returns whether an error message that ends a stream blames the request, which it does unless it says otherwise.
@@ -331,6 +338,11 @@ impl ErrorBody {
         let late = ["timeout", "deadline_exceeded"].iter().any(|sign| codes.contains(sign));
         let number = self.number.is_some_and(|number| matches!(number, 408 | 429 | 500..));
         late || number || BUSY.iter().any(|sign| codes.contains(sign))
+    }
+
+    /// Returns whether it passes, as far as its codes or its sentence say.
+    fn is_transient(&self) -> bool {
+        self.blames_provider() || [&BUSY_WORDS[..], &RATE_LIMIT].iter().any(|signs| self.says(signs))
     }
 
     /// Returns whether its codes or its sentence contain one of these, in lower case.

@@ -5,7 +5,7 @@ use super::dialogue::PendingTransfer;
 use super::effect::Effect;
 use super::phase::Phase;
 use super::playback::Kind;
-use super::tools::NO_TRANSFER_NOW;
+use super::tools::{NO_TRANSFER_NOW, NOT_PUT_THROUGH};
 use crate::dtmf::is_key;
 
 impl Conversation {
@@ -62,9 +62,13 @@ impl Conversation {
     /// Handles a tool's request to transfer the caller, once they have heard the announcement.
     pub(super) fn transfer_requested(&mut self, tool_call: String, number: String) {
         let d = &mut self.dialogue;
+        if d.is_ended_by_agent() {
+            self.strategy.withdraw_end(d);
+        }
         if d.phase.is_open() && d.pending_transfer.is_none() {
             d.pending_transfer = Some(PendingTransfer { tool_call, number });
         } else {
+            d.not_transferred(&tool_call, NO_TRANSFER_NOW);
             self.strategy.refuse_tool(d, &tool_call, NO_TRANSFER_NOW);
         }
     }
@@ -99,6 +103,9 @@ impl Conversation {
         }
         if let Phase::Transferring { tool_call } = std::mem::replace(&mut d.phase, Phase::Conversing) {
             d.silence.agent_finished(Kind::Said, d.now);
+            if let Some(id) = &tool_call {
+                d.not_transferred(id, NOT_PUT_THROUGH);
+            }
             self.strategy.transfer_failed(d, tool_call);
         }
     }

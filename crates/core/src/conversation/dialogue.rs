@@ -16,6 +16,9 @@ use crate::Timestamp;
 use crate::agent::AgentConfig;
 use crate::language::Language;
 
+/// The result of a transfer that was still announced when the call ended.
+pub(super) const ENDED_BEFORE_TRANSFER: &str = "The call ended before the caller was transferred.";
+
 /// A transfer that a tool requested, pending until the caller has heard the announcement.
 pub(super) struct PendingTransfer {
     pub(super) tool_call: String,
@@ -87,6 +90,18 @@ impl Dialogue {
     /// Reports a decision.
     pub(super) fn decided(&mut self, kind: DecisionKind) {
         self.emit(Effect::Decision(Box::new(Decision::new(self.now, kind))));
+    }
+
+    /// Drops the transfer that waits for its announcement, for this reason.
+    pub(super) fn drop_transfer(&mut self, reason: &str) -> Option<PendingTransfer> {
+        let transfer = self.pending_transfer.take()?;
+        self.not_transferred(&transfer.tool_call, reason);
+        Some(transfer)
+    }
+
+    /// Reports that a transfer did not happen.
+    pub(super) fn not_transferred(&mut self, tool_call: &str, reason: &str) {
+        self.emit(Effect::NotTransferred { id: tool_call.to_owned(), error: reason.to_owned() });
     }
 
     pub(super) fn take_effects(&mut self) -> Vec<Effect> {
@@ -190,6 +205,7 @@ impl Dialogue {
 
     /// Records what was said and is not yet written.
     pub(super) fn flush(&mut self) {
+        let _ = self.drop_transfer(ENDED_BEFORE_TRANSFER);
         self.cut();
         let entries = self.transcript.write_all();
         self.effects.extend(entries.into_iter().map(Effect::Transcript));

@@ -46,6 +46,13 @@ pub enum Effect {
         /// The destination.
         number: String,
     },
+    /// Report that a transfer which a tool requested did not happen.
+    NotTransferred {
+        /// The id of its tool call.
+        id: String,
+        /// Why, as the model is told.
+        error: String,
+    },
     /// Append a line to the transcript. It is final.
     Transcript(Entry),
     /// Report the times of a turn's stages; sent once the first audio of the response was heard.
@@ -176,6 +183,7 @@ impl fmt::Debug for Effect {
             Self::ResumePlayback => f.write_str("ResumePlayback"),
             Self::RunTool { turn, call } => write!(f, "RunTool(turn {turn}, {call:?})"),
             Self::Transfer { .. } => f.write_str("Transfer"),
+            Self::NotTransferred { .. } => f.write_str("NotTransferred"),
             Self::Transcript(entry) => write!(f, "Transcript({entry:?})"),
             Self::Turn(times) => write!(f, "{times:?}"),
             Self::Decision(decision) => write!(f, "{decision:?}"),

@@ -60,6 +60,8 @@ pub(super) trait Strategy: Send + Sync {
     fn prompt(&mut self, d: &mut Dialogue, prompt: Prompt);
     /// Stops speaking and drops what was about to be said; `for_good` if the agent also stops listening to the caller.
     fn stop(&mut self, d: &mut Dialogue, for_good: bool);
+    /// Withdraws the end of the call that the model has asked for: a transfer replaces it.
+    fn withdraw_end(&mut self, _: &mut Dialogue) {}
     /// Handles the start of a transfer that this tool call requested.
     fn transfer_started(&mut self, d: &mut Dialogue, tool_call: &str);
     /// Handles a failed transfer, requested by a tool call or through the API.

@@ -20,6 +20,9 @@ pub(super) const TRANSFER_FAILED: &str =
     "Putting the caller through to somebody else did not work. Tell them so in one short sentence.";
 /// The result of a transfer beside another one, or while the call ends.
 pub(super) const NO_TRANSFER_NOW: &str = "The caller cannot be transferred now. Nothing was done.";
+/// The result of `end_call` beside a transfer.
+pub(super) const TRANSFERRED_INSTEAD: &str =
+    "The call was not ended, because the caller is being transferred. Their call ends with the transfer.";
 /// The maximum number of tool rounds for one turn. A model that exceeds it is in a loop.
 const MAX_ROUNDS: u32 = 8;
 

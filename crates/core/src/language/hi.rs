@@ -285,6 +285,7 @@ pub(super) const HINDI: Language = Language {
         "number you are calling",
     ],
     voicemail: &["संदेश छोड़", "मैसेज छोड़", "leave a message"],
+    machine_questions: &["क्या", "यह", "ये", "मैं"],
     offers: &[
         "क्या आप",
         "चाहेंगे",

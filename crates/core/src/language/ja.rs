@@ -226,5 +226,6 @@ pub(super) const JAPANESE: Language = Language {
         "電話に出ることができません",
         "ただいま電話に出られません",
     ],
+    machine_questions: &["ですか", "でしょうか", "ますか", "これは", "これって"],
     offers: &["ますか", "ましょうか", "ですか", "でしょうか"],
 };

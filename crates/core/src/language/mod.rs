@@ -84,6 +84,8 @@ pub struct Language {
     pub voicemail: WordList,
     /// Words that identify such a person: they ask, or will take a message themselves.
     pub offers: WordList,
+    /// Words with which people ask whether a machine is speaking.
+    pub machine_questions: WordList,
 }
 
 /// Phrases that the agent says without a request to the model. The most common phrase of each list is first.
@@ -196,6 +198,7 @@ static NONE: Language = Language {
     recordings: &[],
     voicemail: &[],
     offers: &[],
+    machine_questions: &[],
 };
 
 impl Language {

@@ -37,6 +37,7 @@ fn lists(language: &Language) -> Vec<(&'static str, WordList)> {
         ("recordings", language.recordings),
         ("voicemail", language.voicemail),
         ("offers", language.offers),
+        ("machine_questions", language.machine_questions),
     ]
 }
 

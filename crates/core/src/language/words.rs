@@ -1,6 +1,6 @@
 //! Splits text of a language into words.
 
-use super::{Language, WordList};
+use super::{Language, WordList, YesNo};
 
 /// Punctuation that ends a word even without a space after it.
 const SEPARATORS: &[char] = &[',', '、', '，', '。', '！', '？', '।'];
@@ -85,9 +85,9 @@ impl Language {
         if !self.spaced {
             plain.retain(|c| !c.is_whitespace());
         }
-        let contains = |text: &str, phrases: WordList| phrases.iter().any(|phrase| text.contains(phrase));
         // Networks and voicemail ask nothing, but a person may offer voicemail.
-        let asks = |sentence: &str| self.is_offer(sentence) && (!is_final || ends_in_question(sentence));
+        let offers = |sentence: &str| self.is_offer(sentence) && (!is_final || ends_in_question(sentence));
+        let asks = |sentence: &str| offers(sentence) || self.asks_about_machine(sentence, is_final);
         let mut sentences = plain.split_inclusive(SENTENCE_ENDS);
         if sentences.any(|sentence| contains(sentence, self.recordings) && !asks(sentence)) {
             return Some(MachineWords::Recording);
@@ -100,11 +100,39 @@ impl Language {
 
     /// Returns whether a person offers to take a message.
     fn is_offer(&self, clause: &str) -> bool {
-        let words = format!(" {} ", if self.spaced { self.words(clause).join(" ") } else { String::new() });
-        self.offers
-            .iter()
-            .any(|offer| if self.spaced { words.contains(&format!(" {offer} ")) } else { clause.contains(offer) })
+        self.says_any(clause, self.offers.iter().copied())
     }
+
+    /// Returns whether a person asks whether a machine is speaking. The end of the sentence shows that, or an auxiliary before the pronoun.
+    fn asks_about_machine(&self, sentence: &str, is_final: bool) -> bool {
+        let is_question = !is_final || self.is_question(sentence);
+        let questions =
+            || self.machine_questions.iter().copied().filter(move |asked| is_question || self.is_inverted(asked));
+        let mut named = sentence.split(SEPARATORS).filter(|clause| contains(clause, self.recordings));
+        named.all(|clause| self.says_any(clause, questions()))
+    }
+
+    /// Returns whether a sentence is marked as a question, or ends as one.
+    fn is_question(&self, sentence: &str) -> bool {
+        let unmarked = sentence.trim_end().trim_end_matches(SENTENCE_ENDS);
+        ends_in_question(sentence) || self.question_endings.iter().any(|ending| unmarked.ends_with(*ending))
+    }
+
+    /// Returns whether these words are in the order of a question, in languages where that is known by their first one.
+    fn is_inverted(&self, words: &str) -> bool {
+        let YesNo::By { first, .. } = self.yes_no else { return false };
+        words.split(' ').next().is_some_and(|word| first.contains(&word))
+    }
+
+    /// Returns whether a clause contains one of these phrases, as whole words where words have spaces between them.
+    fn says_any(&self, clause: &str, mut phrases: impl Iterator<Item = &'static str>) -> bool {
+        let words = format!(" {} ", if self.spaced { self.words(clause).join(" ") } else { String::new() });
+        phrases.any(|phrase| if self.spaced { words.contains(&format!(" {phrase} ")) } else { clause.contains(phrase) })
+    }
+}
+
+fn contains(text: &str, phrases: WordList) -> bool {
+    phrases.iter().any(|phrase| text.contains(phrase))
 }
 
 fn ends_in_question(sentence: &str) -> bool {

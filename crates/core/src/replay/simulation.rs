@@ -168,6 +168,7 @@ impl Simulation {
             Effect::Cascade(CascadeEffect::CancelCompletion { turn }) => self.cancel(turn),
             Effect::HangUp { .. } => self.ended = true,
             Effect::Transfer { .. }
+            | Effect::NotTransferred { .. }
             | Effect::Transcript(_)
             | Effect::Turn(_)
             | Effect::Decision(_)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use switchhook_core::conversation::{Message, Role};
 
 /// The text that the model sees in their place.
-const IN_THEIR_PLACE: &str = "(What the caller said here cannot be shown.)";
+pub(crate) const IN_THEIR_PLACE: &str = "(What the caller said here cannot be shown.)";
 
 /// The messages refused in one call, as hashes, since their text is the caller's. Clones share them.
 #[derive(Clone, Debug, Default)]

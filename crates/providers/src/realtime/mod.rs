@@ -149,6 +149,14 @@ pub enum RealtimeEvent {
         /// Usage of the response.
         usage: Usage,
     },
+    /// A response is over of which a content filter withheld everything. What the caller said before it is no longer in the conversation,
+    /// as far as the provider allows that.
+    ResponseRefused {
+        /// The response.
+        response: String,
+        /// Usage of the response.
+        usage: Usage,
+    },
     /// The session is lost.
     Lost(ProviderError),
 }

@@ -55,7 +55,9 @@ fn text(event: &RealtimeEvent) -> usize {
         | RealtimeEvent::Lost(_) => 0,
         RealtimeEvent::TurnCommitted { item } | RealtimeEvent::AudioDone { item } => item.len(),
         RealtimeEvent::TurnTranscribed { item, text, .. } => item.len() + text.len(),
-        RealtimeEvent::ResponseStarted { response, .. } => response.len(),
+        RealtimeEvent::ResponseStarted { response, .. } | RealtimeEvent::ResponseRefused { response, .. } => {
+            response.len()
+        }
         RealtimeEvent::Audio { response, item, .. } => response.len() + item.len(),
         RealtimeEvent::Text { response, item, text } => response.len() + item.len() + text.len(),
         RealtimeEvent::ToolCall { response, call } => {

@@ -150,6 +150,8 @@ pub(super) struct Driver {
     /// Tasks beside the conversation: tools, and synthesis into the cache.
     pub(super) tasks: JoinSet<()>,
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
+    /// Tool calls that requested a transfer, while it is unknown what became of it.
+    transfers: Vec<ToolRun>,
     latencies: Latencies,
     last_response: Option<ResponseStages>,
     decisions: Vec<Decision>,
@@ -199,6 +201,7 @@ impl Driver {
             phrases: PhraseWarmup::new(phrases, usage.clone()),
             tasks: JoinSet::new(),
             results: mpsc::channel(64),
+            transfers: Vec::new(),
             latencies: Latencies::default(),
             last_response: None,
             decisions: Vec::new(),
@@ -333,6 +336,7 @@ impl Driver {
             Effect::ResumePlayback => self.media_session.playback.resume(),
             Effect::RunTool { turn, call } => return self.run_tool(turn, call),
             Effect::Transfer { number } => self.request_of_carrier(CarrierRequest::Transfer(number)),
+            Effect::NotTransferred { id, error } => self.transfer_failed(&id, &error),
             Effect::Transcript(entry) => self.write_transcript(entry),
             Effect::Turn(times) => self.measured(&times),
             Effect::Decision(decision) => self.note_decision(*decision),
@@ -408,6 +412,7 @@ impl Driver {
         if finished.is_err() {
             self.end = Some(panicked());
         }
+        self.note_open_transfers();
         self.stop_speaking();
         self.phrases.stop();
         let recorded = self.media_session.written().await;

@@ -227,6 +227,9 @@ async fn the_caller_is_transferred_once_they_have_heard_that_they_will_be() {
     let lines = transcript["data"].as_array().expect("a list").clone();
     assert_eq!((text(&lines[0]["text"]).as_str(), &lines[0]["interrupted"]), (words, &json!(false)), "{transcript}");
     assert!(double.asked()[1].to_string().contains("/destination"), "only who is on the list");
+    let statuses: Vec<_> =
+        transcript["tool_calls"].as_array().expect("a list").iter().map(|it| &it["status"]).collect();
+    assert_eq!(statuses, ["failed", "succeeded"], "{transcript}");
     double.finish();
     service.stop().await;
 }

@@ -11,7 +11,7 @@ use super::caller_turn::FinishedTurn;
 use super::messages::CascadeEffect;
 use super::sentences::SentenceSplitter;
 use crate::Timestamp;
-use crate::conversation::dialogue::Dialogue;
+use crate::conversation::dialogue::{Dialogue, ENDED_BEFORE_TRANSFER};
 use crate::conversation::effect::End;
 use crate::conversation::history::{Message, Role};
 use crate::conversation::playback::Kind;
@@ -366,11 +366,20 @@ impl Cascade {
     /// Leaves tools running while the caller speaks; the model must not call them again for the same purpose. A transfer that has not begun is
     /// cancelled.
     fn leave_tools_running(&mut self, d: &mut Dialogue, turn: u32) {
-        if let Some(transfer) = d.pending_transfer.take() {
+        if let Some(transfer) = d.drop_transfer(NOT_TRANSFERRED) {
             self.tools.returned(d, turn, &transfer.tool_call, &json!({ "error": NOT_TRANSFERRED }));
         }
         let running = "It is still running: the caller spoke meanwhile. Do not call it again for the same.";
         self.tools.record(d, &json!({ "status": running }), false);
+    }
+
+    /// Drops a transfer that is announced while the call ends.
+    pub(super) fn drop_announced_transfer(&mut self, d: &mut Dialogue) {
+        if let Some(transfer) = d.drop_transfer(ENDED_BEFORE_TRANSFER)
+            && let Some(turn) = self.tools.turn_of(&transfer.tool_call)
+        {
+            self.tools.returned(d, turn, &transfer.tool_call, &json!({ "error": ENDED_BEFORE_TRANSFER }));
+        }
     }
 
     /// Returns when running tools time out. A transfer takes as long as what is said before it, so it has no timeout once all other tools have

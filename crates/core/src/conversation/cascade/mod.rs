@@ -239,6 +239,7 @@ impl Strategy for Cascade {
     }
 
     fn finish(&mut self, d: &mut Dialogue) {
+        self.drop_announced_transfer(d);
         self.cancel_llm(d);
         self.release_turn(d);
         d.cut();

@@ -106,7 +106,7 @@ impl Realtime {
         d.cut();
         self.response_was_stopped(d);
         self.response_deadline = None;
-        if let Some(transfer) = d.pending_transfer.take() {
+        if let Some(transfer) = d.drop_transfer(NOT_TRANSFERRED) {
             self.tools.dismiss(&transfer.tool_call);
             self.tool_failed(d, &transfer.tool_call, NOT_TRANSFERRED);
         }

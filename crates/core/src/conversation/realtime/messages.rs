@@ -85,6 +85,11 @@ pub enum RealtimeInput {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
+    /// A response is over of which a content filter withheld everything. What the caller said before it has left the session.
+    ResponseRefused {
+        /// The response.
+        response: String,
+    },
     /// There is no session yet. The one that is being opened has the greeting.
     SessionConnecting,
     /// The session is lost, and another one is being opened. Give it `Conversation::history_with_queued`.
@@ -180,6 +185,7 @@ impl fmt::Debug for RealtimeInput {
             Self::AudioDone { .. } => f.write_str("AudioDone"),
             Self::ToolCall { call, .. } => write!(f, "{call:?}"),
             Self::ResponseDone { failed, .. } => write!(f, "ResponseDone(failed {})", failed.is_some()),
+            Self::ResponseRefused { .. } => f.write_str("ResponseRefused"),
             Self::SessionConnecting => f.write_str("SessionConnecting"),
             Self::SessionLost => f.write_str("SessionLost"),
             Self::SessionReady => f.write_str("SessionReady"),

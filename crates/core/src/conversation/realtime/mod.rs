@@ -1,11 +1,12 @@
 //! Turn-taking by a speech-to-speech model: it listens, detects turns and speaks; everything else is done here.
 //!
-//! `responses` requests responses and runs tools, `items` are what the model says, `sessions` moves the conversation from a lost session to the next
-//! one, `caller` is what the caller says, and `waits` covers and bounds the caller's waits.
+//! `responses` requests responses and runs tools, `refusals` replaces those that are withheld, `items` are what the model says, `sessions` moves the
+//! conversation from a lost session to the next one, `caller` is what the caller says, and `waits` covers and bounds the caller's waits.
 
 mod caller;
 mod items;
 pub(super) mod messages;
+mod refusals;
 mod responses;
 mod sessions;
 mod waits;
@@ -32,7 +33,7 @@ use super::phrases;
 use super::playback::Kind;
 use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
-use super::tools::{NOT_PUT_THROUGH, TRANSFER_FAILED, Tools};
+use super::tools::{NOT_PUT_THROUGH, TRANSFER_FAILED, TRANSFERRED_INSTEAD, Tools};
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 
@@ -67,6 +68,8 @@ pub(super) struct Realtime {
     last_request: u32,
     /// The number of failed responses in a row.
     failures: u32,
+    /// The number of responses in a row that a content filter withheld.
+    refusals: u32,
     tools: Tools,
     /// Text to say while tools run.
     filler: Option<String>,
@@ -110,6 +113,7 @@ impl Realtime {
             paused_until: None,
             last_request: 1,
             failures: 0,
+            refusals: 0,
             tools: Tools::default(),
             filler: None,
             late_result: false,
@@ -215,6 +219,7 @@ impl Strategy for Realtime {
             RealtimeInput::ResponseDone { response, failed, retry_after_ms } => {
                 self.response_done(d, &response, failed, retry_after_ms.map(Duration::from_millis));
             }
+            RealtimeInput::ResponseRefused { response } => self.response_refused(d, &response),
             RealtimeInput::SessionConnecting => self.set_session(d, SessionState::Lost { hears_first: false }),
             RealtimeInput::SessionLost => self.session_lost(d),
             RealtimeInput::SessionReady => self.session_ready(d),
@@ -267,6 +272,10 @@ impl Strategy for Realtime {
             self.requests.clear();
             self.caller.speaking = None;
         }
+    }
+
+    fn withdraw_end(&mut self, d: &mut Dialogue) {
+        self.stay_on_the_line(d, TRANSFERRED_INSTEAD);
     }
 
     fn transfer_started(&mut self, _: &mut Dialogue, tool_call: &str) {

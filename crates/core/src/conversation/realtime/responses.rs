@@ -14,7 +14,7 @@ use crate::conversation::phase::{Closing, Phase};
 use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tool_call::ToolCall;
-use crate::conversation::tools::{END_CALL, Returned, is_error};
+use crate::conversation::tools::{END_CALL, Returned, TRANSFERRED_INSTEAD, is_error};
 
 /// The turn number of all its tools: their results go to the model regardless of what was said meanwhile.
 pub(super) const TURN: u32 = 0;
@@ -249,7 +249,7 @@ impl Realtime {
             return self.broke_off(d, response.kind, words);
         }
         if response.sounded || response.called {
-            self.failures = 0;
+            (self.failures, self.refusals) = (0, 0);
             self.owes_goodbye = response.ends && !response.sounded;
             self.fill_tools(d, response.sounded);
             self.respond_when_tools_have(d);
@@ -320,6 +320,13 @@ impl Realtime {
             d.emit(output(&call.id, TOOL_FAILED));
             return;
         }
+        if ends && d.pending_transfer.is_some() {
+            if let Some(running) = running {
+                running.called = true;
+            }
+            d.emit(output(&call.id, TRANSFERRED_INSTEAD));
+            return;
+        }
         if let Some(running) = running.filter(|_| ends) {
             running.ends = true;
             self.close_with(d, End::AgentHungUp, Some(call.id));
@@ -349,7 +356,7 @@ impl Realtime {
             Returned::InRound => {
                 self.tools.order_by_return();
                 if is_error(&result) && d.is_ended_by_agent() {
-                    self.stay_on_the_line(d);
+                    self.stay_on_the_line(d, TOOL_FAILED);
                 }
                 d.emit(RealtimeCommand::ToolOutput { id: id.to_owned(), result });
             }
@@ -358,12 +365,15 @@ impl Realtime {
         self.respond_when_tools_have(d);
     }
 
-    /// Cancels the end of the call because a tool has failed, so that the model can inform the caller.
-    fn stay_on_the_line(&mut self, d: &mut Dialogue) {
+    /// Cancels the end of the call, with this result of `end_call`: a tool has failed and the model can inform the caller, or they are transferred.
+    pub(super) fn stay_on_the_line(&mut self, d: &mut Dialogue, result: &str) {
         self.owes_goodbye = false;
+        if let Some(response) = &mut self.response {
+            response.ends = false;
+        }
         if let Phase::Closing(Closing { tool_call: Some(id), .. }) = std::mem::replace(&mut d.phase, Phase::Conversing)
         {
-            d.emit(output(&id, TOOL_FAILED));
+            d.emit(output(&id, result));
         }
     }
 

@@ -4,6 +4,7 @@ mod lost;
 mod machine;
 mod missed;
 mod promises;
+mod refusals;
 
 use serde_json::json;
 
@@ -24,6 +25,8 @@ struct Script {
     lines: Vec<(i64, i64)>,
     /// How long the caller waited for each response.
     waits: Vec<i64>,
+    /// Transfers that did not happen, and why.
+    unmade: Vec<(String, String)>,
     /// The last utterance of the TTS.
     cover: u32,
     /// The last request for a response.
@@ -42,6 +45,7 @@ impl Script {
             words: Vec::new(),
             lines: Vec::new(),
             waits: Vec::new(),
+            unmade: Vec::new(),
             cover: 0,
             request: 0,
         }
@@ -104,6 +108,10 @@ impl Script {
                 }
                 Effect::Realtime(RealtimeEffect::Send(RealtimeCommand::AddContext { text })) => format!("tell {text}"),
                 Effect::Transfer { .. } => "transfer".to_owned(),
+                Effect::NotTransferred { id, error } => {
+                    self.unmade.push((id, error));
+                    continue;
+                }
                 Effect::Realtime(RealtimeEffect::Send(RealtimeCommand::Cancel { .. })) => "cancel".to_owned(),
                 Effect::ClearPlayback => "clear".to_owned(),
                 Effect::RunTool { call, .. } => format!("run {}", call.name),

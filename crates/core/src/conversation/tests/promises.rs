@@ -15,6 +15,17 @@ fn transfers(talk: &Talk) -> usize {
     talk.times(|effect| matches!(effect, Effect::Transfer { .. })).len()
 }
 
+/// Returns why the transfer did not happen, as it is reported once.
+fn unmade(talk: &Talk) -> Option<&str> {
+    let reported = talk.effects.iter().filter_map(|(_, effect)| match effect {
+        Effect::NotTransferred { id, error } if id == "a" => Some(error.as_str()),
+        _ => None,
+    });
+    let reported: Vec<&str> = reported.collect();
+    assert!(reported.len() <= 1, "{reported:?}");
+    reported.first().copied()
+}
+
 fn tool(text: &str) -> (Role, String) {
     (Role::Tool, text.to_owned())
 }
@@ -45,6 +56,7 @@ fn the_model_learns_that_a_caller_who_interrupts_was_not_transferred() {
         let mut talk = putting_through();
         talk.until(2_600).caller_says(words, 900).until(9_000);
         assert_eq!(transfers(&talk), 0, "{words}");
+        assert!(unmade(&talk).is_some_and(|error| error.contains("before they were transferred")), "{words}");
         let question = talk.last_question();
         let result = &question.iter().find(|(role, _)| *role == Role::Tool).expect("a result").1;
         assert!(result.contains("error") && result.contains("before they were transferred"), "{words}: {result}");
@@ -69,6 +81,18 @@ fn the_model_learns_that_the_carrier_did_not_transfer() {
     talk.until(4_000).tell(Input::TransferStarted).tell(Input::TransferFailed).until(9_000);
     let expected = tool("{\"error\":\"The caller could not be transferred.\"}");
     assert!(talk.history().contains(&expected), "{:?}", talk.history());
+    assert_eq!(unmade(&talk), Some("The caller could not be transferred."));
+}
+
+#[test]
+fn a_transfer_that_the_end_of_the_call_overtakes_is_reported() {
+    let mut talk = putting_through();
+    talk.until(2_600).tell(Input::HangUpRequested);
+    assert_eq!(unmade(&talk), Some("The call ended before the caller was transferred."));
+    assert!(talk.history().iter().any(|(role, text)| *role == Role::Tool && text.contains("ended before")));
+    let mut talk = putting_through();
+    talk.until(9_000);
+    assert_eq!((transfers(&talk), unmade(&talk)), (1, None), "the carrier was asked");
 }
 
 #[test]

@@ -54,6 +54,27 @@ const PEOPLE: &[(&str, &str)] = &[
     ("ja", "はい、田中医院の鈴木でございます。少々お待ちください。"),
     ("ja", "伝言をお願いしたいのですが。"),
     ("ja", "私がご伝言を承ります。"),
+    ("en", "Hello? Is this an automated voice?"),
+    ("en", "Hello, am I speaking to an automated voice or to a person?"),
+    ("en", "hello is this an automated voice"),
+    ("en", "Have I reached the voicemail of Doctor Miller?"),
+    ("en", "This is an automated voice?"),
+    ("en", "Sorry, are you an automatic voice."),
+    ("de", "Hallo? Ist das die Mailbox von Herrn Klein?"),
+    ("de", "Spreche ich mit dem Anrufbeantworter von Frau Weiß?"),
+    ("es", "¿Es un contestador automático?"),
+    ("es", "Hola, ¿estoy hablando con un buzón de voz?"),
+    ("fr", "C\u{2019}est une messagerie vocale ?"),
+    ("fr", "Allô, est-ce que je suis bien sur le répondeur de Paul ?"),
+    ("it", "Parlo con una segreteria telefonica?"),
+    ("it", "Pronto, è la segreteria telefonica di Marco?"),
+    ("pt", "É uma caixa de mensagens?"),
+    ("pt-PT", "Estou a falar com o correio de voz?"),
+    ("nl", "Spreek ik met de voicemail van Jan?"),
+    ("nl", "Is dit het antwoordapparaat van mevrouw De Vries?"),
+    ("hi", "हैलो, क्या यह वॉइसमेल है?"),
+    ("ja", "これは留守番電話サービスですか。"),
+    ("ja", "もしもし、留守番電話サービスでしょうか？"),
 ];
 
 /// Voicemail in two parts or one, answering machines, and networks.
@@ -70,6 +91,18 @@ const MACHINES: &[(&str, &str)] = &[
     ("en", "Could you please leave your message after the beep."),
     ("en", "The wireless customer you are calling is not available."),
     ("en", "Thank you for calling Harbor Table. Our office is closed. Please leave your name and number."),
+    ("en", "You have reached the voicemail of Anna Klein. Would you like to leave a message?"),
+    ("en", "This is an automated voice messaging system."),
+    ("en", "Is anybody there? Then speak after the beep."),
+    ("en", "Hi this is Bob leave a message after the tone"),
+    ("de", "Das ist die Mailbox von Anna Klein."),
+    ("es", "Este es el contestador automático de Juan."),
+    ("fr", "C'est la messagerie vocale de Paul."),
+    ("it", "Questa è la segreteria telefonica di Marco."),
+    ("nl", "Dit is de voicemail van Jan."),
+    ("pt", "Este é o correio de voz de Ana."),
+    ("hi", "यह वॉइसमेल है।"),
+    ("ja", "これは留守番電話サービスです。"),
     ("de", "Guten Tag, hier ist der Anschluss von Anna Klein. Bitte sprechen Sie nach dem Signalton."),
     ("de", "Der Teilnehmer ist vorübergehend nicht erreichbar."),
     ("de", "The person you have called is temporarily not available."),
@@ -130,4 +163,23 @@ fn an_offer_is_no_recording_before_its_end_is_known() {
     ] {
         assert_eq!(en.machine_words(text, is_final), words, "{text} {is_final}");
     }
+}
+
+#[test]
+fn a_question_under_way_whether_a_machine_speaks_is_no_recording() {
+    for (tag, text) in [
+        ("en", "Hello? Is this an automated voice"),
+        ("de", "Ist das die Mailbox von"),
+        ("es", "¿Es un contestador automático"),
+        ("fr", "C'est une messagerie vocale"),
+        ("it", "Parlo con una segreteria telefonica"),
+        ("nl", "Is dit de voicemail van"),
+        ("pt", "É uma caixa de mensagens"),
+        ("hi", "क्या यह वॉइसमेल"),
+        ("ja", "これは留守番電話サービス"),
+    ] {
+        assert_eq!(Language::of(tag).machine_words(text, false), None, "{tag}: {text}");
+    }
+    let reached = "You have reached the voicemail of Anna";
+    assert_eq!(Language::of("en").machine_words(reached, false), Some(MachineWords::Recording));
 }

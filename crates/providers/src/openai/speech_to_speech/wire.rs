@@ -13,6 +13,8 @@ use super::PROVIDER;
 use super::audio::{Format, Incoming, Outgoing};
 use crate::Usage;
 use crate::failure::{self, FailureClass};
+use crate::llm::IN_THEIR_PLACE;
+use crate::llm::finish_reason::FinishReason;
 use crate::llm::tool_names::{fitting_name, without_namespace};
 use crate::llm::turns::whole_arguments;
 use crate::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
@@ -48,6 +50,9 @@ pub(super) struct OpenAiRealtime {
     called: HashSet<String>,
     /// Tool calls of which only the arguments have arrived.
     arguments: Vec<Value>,
+    turns: CallerTurns,
+    /// The last response of which something was spoken.
+    spoken: String,
 }
 
 impl OpenAiRealtime {
@@ -72,6 +77,8 @@ impl OpenAiRealtime {
             worded: HashSet::new(),
             called: HashSet::new(),
             arguments: Vec::new(),
+            turns: CallerTurns::default(),
+            spoken: String::new(),
         }
     }
 
@@ -113,9 +120,17 @@ impl OpenAiRealtime {
     }
 
     fn audio(&mut self, message: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
+        self.note_spoken(message);
         let samples = self.incoming.push(field(message, "delta"));
         let samples = samples.ok_or_else(|| StreamError::Retryable("it sent audio that is not base64".to_owned()))?;
         Ok(vec![made(message, samples)])
+    }
+
+    fn note_spoken(&mut self, message: &Value) {
+        let response = field(message, "response_id");
+        if self.spoken != response {
+            response.clone_into(&mut self.spoken);
+        }
     }
 
     fn audio_done(&mut self, message: &Value) -> Vec<RealtimeMessage> {
@@ -133,6 +148,7 @@ impl OpenAiRealtime {
             return Vec::new();
         }
         self.worded.insert(item.to_owned());
+        self.note_spoken(message);
         let response = field(message, "response_id").to_owned();
         vec![RealtimeMessage::Event(RealtimeEvent::Text { response, item: item.to_owned(), text: text.to_owned() })]
     }
@@ -167,7 +183,17 @@ impl OpenAiRealtime {
         let mut messages: Vec<RealtimeMessage> =
             output.iter().chain(alone).filter_map(|item| self.tool_call(id, item, Some(whole))).collect();
         let details = &response["status_details"];
+        let acts = !messages.is_empty() || output.iter().any(|item| self.called.contains(field(item, "call_id")));
+        let refused = is_refused(field(response, "status"), details);
+        if refused && !acts && (self.spoken.is_empty() || self.spoken != id) {
+            return self.refused(id, usage(&response["usage"]));
+        }
+        if whole && !acts {
+            self.turns.answered();
+        }
         let (failed, retry_after) = match field(response, "status") {
+            // The caller has heard what the model said before the filter stopped it.
+            _ if refused => (None, None),
             "failed" => (Some(words(&details["error"], "it failed to respond")), pause(&details["error"])),
             "incomplete" => (Some(format!("it broke off ({})", field(details, "reason"))), None),
             _ => (None, None),
@@ -175,6 +201,17 @@ impl OpenAiRealtime {
         let (response, usage) = (id.to_owned(), usage(&response["usage"]));
         messages.push(RealtimeMessage::Event(RealtimeEvent::ResponseDone { response, failed, retry_after, usage }));
         messages
+    }
+
+    /// Reports a response that was withheld, and leaves what the caller said out of the conversation: as long as it is in there, every
+    /// response may be withheld.
+    fn refused(&mut self, response: &str, usage: Usage) -> Vec<RealtimeMessage> {
+        let left_out = self.turns.leave_out();
+        let in_their_place = (!left_out.is_empty()).then(|| create_item(said("user", IN_THEIR_PLACE)));
+        let delete = |item: String| json!({ "type": "conversation.item.delete", "item_id": item }).to_string();
+        let replies = left_out.into_iter().map(delete).chain(in_their_place).map(RealtimeMessage::Reply);
+        let refused = RealtimeEvent::ResponseRefused { response: response.to_owned(), usage };
+        replies.chain([RealtimeMessage::Event(refused)]).collect()
     }
 
     fn error(&mut self, error: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
@@ -192,21 +229,36 @@ impl OpenAiRealtime {
                 self.requests.retain(|other| Some(*other) != request);
                 Ok(request.map(|request| RealtimeMessage::Event(RealtimeEvent::Busy { request })).into_iter().collect())
             }
-            (_, Some(request)) => {
-                self.requests.retain(|other| *other != request);
-                let (response, failed) = (format!("{REQUEST}{request}"), Some(words(error, "it refused to respond")));
-                let started = RealtimeEvent::ResponseStarted { response: response.clone(), request: Some(request) };
-                let (retry_after, usage) = (pause(error), Usage::default());
-                let done = RealtimeEvent::ResponseDone { response, failed, retry_after, usage };
-                Ok(vec![RealtimeMessage::Event(started), RealtimeMessage::Event(done)])
-            }
+            (_, Some(request)) => Ok(self.request_failed(request, error)),
             // There was nothing left to stop or to commit.
             ("response_cancel_not_active" | "input_audio_buffer_commit_empty", None) => Ok(Vec::new()),
-            _ => {
-                tracing::warn!(provider = PROVIDER, code, "a speech-to-speech session reports an error and goes on");
-                Ok(Vec::new())
-            }
+            // Some servers do not quote the request.
+            _ => match self.requests.front().copied().filter(|_| failure::is_about_request(error)) {
+                Some(request) => Ok(self.request_failed(request, error)),
+                None => {
+                    tracing::warn!(
+                        provider = PROVIDER,
+                        code,
+                        "a speech-to-speech session reports an error and goes on"
+                    );
+                    Ok(Vec::new())
+                }
+            },
         }
+    }
+
+    /// Reports a request that failed before its response began.
+    fn request_failed(&mut self, request: u32, error: &Value) -> Vec<RealtimeMessage> {
+        self.requests.retain(|other| *other != request);
+        let (response, failed) = (format!("{REQUEST}{request}"), Some(words(error, "it refused to respond")));
+        let started = RealtimeEvent::ResponseStarted { response: response.clone(), request: Some(request) };
+        if failure::classify_message(error).class == FailureClass::ContentRefused {
+            let refused = self.refused(&response, Usage::default());
+            return std::iter::once(RealtimeMessage::Event(started)).chain(refused).collect();
+        }
+        let (retry_after, usage) = (pause(error), Usage::default());
+        let done = RealtimeEvent::ResponseDone { response, failed, retry_after, usage };
+        vec![RealtimeMessage::Event(started), RealtimeMessage::Event(done)]
     }
 
     fn transcribed(&self, message: &Value, text: &str) -> Vec<RealtimeMessage> {
@@ -270,7 +322,10 @@ impl RealtimeProtocol for OpenAiRealtime {
             "session.updated" => self.updated(&message),
             "input_audio_buffer.speech_started" => event(RealtimeEvent::SpeechStarted),
             "input_audio_buffer.speech_stopped" => event(RealtimeEvent::SpeechStopped),
-            "input_audio_buffer.committed" => event(RealtimeEvent::TurnCommitted { item: item() }),
+            "input_audio_buffer.committed" => {
+                self.turns.committed(item());
+                event(RealtimeEvent::TurnCommitted { item: item() })
+            }
             "conversation.item.input_audio_transcription.completed" => {
                 Ok(self.transcribed(&message, field(&message, "transcript")))
             }
@@ -305,6 +360,40 @@ impl RealtimeProtocol for OpenAiRealtime {
             _ => Ok(Vec::new()),
         }
     }
+}
+
+/// The caller's turns that are items of the conversation.
+#[derive(Default)]
+struct CallerTurns {
+    items: Vec<String>,
+    /// How many of them, from the first on, have had a response.
+    answered: usize,
+}
+
+impl CallerTurns {
+    fn committed(&mut self, item: String) {
+        if !item.is_empty() && !self.items.contains(&item) {
+            self.items.push(item);
+        }
+    }
+
+    fn answered(&mut self) {
+        self.answered = self.items.len();
+    }
+
+    /// Takes the turns since the last response; all of them if there is none.
+    fn leave_out(&mut self) -> Vec<String> {
+        let newest = if self.answered < self.items.len() { self.answered } else { 0 };
+        self.answered = newest;
+        self.items.split_off(newest)
+    }
+}
+
+/// Returns whether a content filter withheld a response.
+fn is_refused(status: &str, details: &Value) -> bool {
+    let by_reason = || FinishReason::read(field(details, "reason")) == FinishReason::Refused;
+    let by_error = || failure::classify_message(&details["error"]).class == FailureClass::ContentRefused;
+    matches!(status, "incomplete" | "failed") && (by_reason() || by_error())
 }
 
 /// Returns whether a tool call has arguments.

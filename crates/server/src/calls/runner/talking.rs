@@ -31,6 +31,8 @@ use crate::store::calls::{TranscriptEntry, WrapUp};
 use crate::talk::strip_nul::{strip_nul, strip_nul_value};
 use crate::talk::{CarrierRequest, Command, Ended, Note, Report, ToolCallNote, TranscriptLine};
 
+/// The error of a transfer that was under way when the call ended.
+const CALL_ENDED: &str = "The call ended before the number was connected.";
 /// How long a stopped conversation may take to report.
 const FINAL_TRANSCRIPT_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -44,6 +46,10 @@ pub(super) struct Talk {
     redactor: Redactor,
     /// The carrier's verdict, if it came before the conversation began.
     verdict: Option<Verdict>,
+    /// Tool calls whose transfer had not failed when the conversation ended.
+    transfers: Vec<ToolCallNote>,
+    /// Whether the carrier has connected the caller to the number of a transfer.
+    is_transferred: bool,
 }
 
 /// The carrier's verdict on the answering party.
@@ -71,7 +77,7 @@ impl From<Verdict> for Command {
 pub(super) enum TalkEvent {
     /// Something was said.
     Line(TranscriptEntry),
-    /// A tool call has ended or has requested a transfer.
+    /// A tool call has ended.
     ToolCall(ToolCallEntry),
     /// The agent requests something from the carrier.
     Request(CarrierRequest),
@@ -109,6 +115,8 @@ impl Talk {
             usage: UsageMeter::default(),
             redactor: Redactor::default(),
             verdict: None,
+            transfers: Vec::new(),
+            is_transferred: false,
         }
     }
 
@@ -118,19 +126,48 @@ impl Talk {
 
     /// Returns the next event, or the end of the conversation; pends forever if none is running.
     pub(super) async fn next(&mut self) -> TalkEvent {
-        tokio::select! {
-            biased;
-            note = next_note(&mut self.notes) => match note {
-                Note::Transcript(line) => TalkEvent::Line(self.entry(*line)),
-                Note::ToolCall(note) => TalkEvent::ToolCall(self.tool_call(*note)),
-                Note::CarrierRequest(request) => TalkEvent::Request(request),
-                Note::LineGone => TalkEvent::LineGone,
-            },
-            report = report(&mut self.stage) => {
-                self.stage = TalkState::Ended(report.ok().map(Box::new));
-                TalkEvent::Ended(self.end())
+        loop {
+            let event = tokio::select! {
+                biased;
+                note = next_note(&mut self.notes) => match note {
+                    Note::Transcript(line) => Some(TalkEvent::Line(self.entry(*line))),
+                    Note::ToolCall(note) => self.tool_event(*note),
+                    Note::CarrierRequest(request) => Some(TalkEvent::Request(request)),
+                    Note::LineGone => Some(TalkEvent::LineGone),
+                },
+                report = report(&mut self.stage) => {
+                    self.stage = TalkState::Ended(report.ok().map(Box::new));
+                    Some(TalkEvent::Ended(self.end()))
+                }
+            };
+            if let Some(event) = event {
+                return event;
             }
         }
+    }
+
+    /// Returns the event of a tool call. A transfer during which the conversation ended is kept until it is known how the call ended.
+    fn tool_event(&mut self, note: ToolCallNote) -> Option<TalkEvent> {
+        if note.result.is_some() {
+            return Some(TalkEvent::ToolCall(self.tool_call(note)));
+        }
+        self.transfers.push(note);
+        None
+    }
+
+    /// Records that the carrier has connected the caller to the number of a transfer.
+    pub(super) fn transferred(&mut self) {
+        self.is_transferred = true;
+    }
+
+    /// Returns the transfers during which the conversation ended, once the call is over.
+    fn take_transfers(&mut self) -> Vec<ToolCallEntry> {
+        let notes = std::mem::take(&mut self.transfers);
+        let ended = |note: ToolCallNote| {
+            let result = (!self.is_transferred).then(|| json!({ "error": CALL_ENDED }));
+            self.tool_call(ToolCallNote { result, ..note })
+        };
+        notes.into_iter().map(ended).collect()
     }
 
     fn end(&self) -> TalkEnd {
@@ -167,7 +204,11 @@ impl Talk {
         loop {
             match self.notes.as_mut()?.try_recv().ok()? {
                 Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(*line))),
-                Note::ToolCall(note) => return Some(TalkEvent::ToolCall(self.tool_call(*note))),
+                Note::ToolCall(note) => {
+                    if let Some(event) = self.tool_event(*note) {
+                        return Some(event);
+                    }
+                }
                 // Requests of a conversation that is over come too late.
                 Note::CarrierRequest(_) | Note::LineGone => {}
             }
@@ -262,7 +303,7 @@ impl Runner {
         let redactor = self.plan.as_ref().map_or_else(|_| Redactor::default(), |plan| redactor_of(plan));
         let verdict = self.talk.verdict.take();
         let stage = TalkState::Running { commands, task };
-        self.talk = Talk { notes: Some(written), stage, usage, redactor, verdict: None };
+        self.talk = Talk { notes: Some(written), stage, usage, redactor, ..Talk::none() };
         if let Some(verdict) = verdict {
             self.talk.answered_by(verdict);
         }
@@ -320,6 +361,9 @@ impl Runner {
                 TalkEvent::ToolCall(tool_call) => self.transcript.add_tool_call(tool_call),
                 TalkEvent::Request(_) | TalkEvent::LineGone | TalkEvent::Ended(_) => {}
             }
+        }
+        for transfer in self.talk.take_transfers() {
+            self.transcript.add_tool_call(transfer);
         }
     }
 }
@@ -424,6 +468,7 @@ pub(super) fn failed(failure: &Failure) -> TalkEnd {
 
 #[cfg(test)]
 mod tests {
+    use switchhook_core::conversation::ToolCall;
     use switchhook_core::privacy::Redact;
 
     use super::*;
@@ -447,5 +492,33 @@ mod tests {
         assert_eq!(written(true, "Is it order 4711?"), "Is it order 4711?", "nobody has pressed it");
         assert_eq!(written(false, "[keys] 4711"), "[keys] [dtmf]");
         assert_eq!(written(true, "You typed 4711, right?"), "You typed [dtmf], right?");
+    }
+
+    fn transfer(id: &str, result: Option<Value>) -> Note {
+        let call = ToolCall { id: id.to_owned(), name: "transfer".to_owned(), arguments: json!({}), signature: None };
+        Note::ToolCall(Box::new(ToolCallNote { call, result, start_ms: 1_000, duration_ms: 900 }))
+    }
+
+    #[test]
+    fn a_transfer_has_succeeded_only_if_the_carrier_connected_the_caller() {
+        for (is_transferred, status) in [(true, "succeeded"), (false, "failed")] {
+            let (noting, notes) = mpsc::unbounded_channel();
+            let mut talk = Talk { notes: Some(notes), ..Talk::none() };
+            let busy = Some(json!({ "error": "The caller could not be transferred." }));
+            for note in [transfer("a", busy), transfer("b", None)] {
+                assert!(noting.send(note).is_ok());
+            }
+            let Some(TalkEvent::ToolCall(first)) = talk.at_hand() else { panic!("its end is known") };
+            assert_eq!((first.id.as_str(), first.status.as_str()), ("a", "failed"));
+            assert!(talk.at_hand().is_none(), "the other one's is not");
+            if is_transferred {
+                talk.transferred();
+            }
+            let last = talk.take_transfers();
+            let shown: Vec<_> = last.iter().map(|entry| (entry.id.as_str(), entry.status.as_str())).collect();
+            assert_eq!(shown, [("b", status)]);
+            assert_eq!(last[0].error.as_deref(), (!is_transferred).then_some(CALL_ENDED));
+            assert!(talk.take_transfers().is_empty(), "once");
+        }
     }
 }

@@ -209,6 +209,7 @@ impl Runner {
     /// The far end is connected to the number.
     pub(super) fn bridged(&mut self) -> Option<CallInput> {
         let Transfer { by, .. } = self.transfers.under_way.take()?;
+        self.talk.transferred();
         Some(CallInput::TalkEnded(TalkEnd::Transferred { by }))
     }
 

@@ -211,16 +211,19 @@ impl Driver {
                 let filler = self.pipeline.tools.filler(&call.name);
                 RealtimeInput::ToolCall { response, call, filler }
             }
+            RealtimeEvent::ResponseRefused { response, usage } => {
+                tracing::warn!("a content filter withheld the response of a speech-to-speech model");
+                self.response_over(usage);
+                RealtimeInput::ResponseRefused { response }
+            }
             RealtimeEvent::ResponseDone { response, failed, retry_after, usage } => {
-                realtime.responding = false;
                 if failed.is_some() {
                     // The error message may quote the caller.
                     tracing::warn!("a speech-to-speech model failed to respond");
                 } else {
                     realtime.reconnects = 0;
                 }
-                let cost = Rates::price(realtime.models[realtime.choice.model].rates.as_ref(), usage);
-                self.add(cost);
+                self.response_over(usage);
                 let retry_after_ms = retry_after.and_then(|pause| u64::try_from(pause.as_millis()).ok());
                 RealtimeInput::ResponseDone { response, failed: failed.map(strip_nul), retry_after_ms }
             }
@@ -228,6 +231,14 @@ impl Driver {
                 return None;
             }
         })
+    }
+
+    /// Counts the usage of a response that is over.
+    fn response_over(&mut self, usage: Usage) {
+        let realtime = realtime!(self);
+        realtime.responding = false;
+        let cost = Rates::price(realtime.models[realtime.choice.model].rates.as_ref(), usage);
+        self.add(cost);
     }
 
     fn response_audio(&mut self, response: String, item: String, samples: &[i16]) {

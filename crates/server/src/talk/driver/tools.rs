@@ -1,6 +1,6 @@
 //! Tool calls during a conversation.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Input, ToolCall};
 use tracing::Instrument as _;
@@ -28,7 +28,7 @@ impl Driver {
             ToolOutcome::Transfer(number) => {
                 // The result arrives with the outcome of the transfer.
                 let id = call.id.clone();
-                self.note_tool(ToolRun { call, began }, None);
+                self.transfers.push(ToolRun { call, began });
                 return Some(Input::TransferRequested { id, number });
             }
             ToolOutcome::Http(asking) => return self.wait_for(turn, ToolRun { call, began }, asking.run()),
@@ -42,6 +42,21 @@ impl Driver {
         let id = run.call.id.clone();
         self.note_tool(run, Some(result.clone()));
         Input::ToolResult { turn, id, result }
+    }
+
+    /// Handles the failure of a transfer that this tool call requested.
+    pub(super) fn transfer_failed(&mut self, id: &str, error: &str) {
+        if let Some(place) = self.transfers.iter().rposition(|run| run.call.id == id) {
+            let run = self.transfers.remove(place);
+            self.note_tool(run, Some(json!({ "error": error })));
+        }
+    }
+
+    /// Notes the tool calls whose transfer the carrier was asked for, at the end of the conversation.
+    pub(super) fn note_open_transfers(&mut self) {
+        for run in std::mem::take(&mut self.transfers) {
+            self.note_tool(run, None);
+        }
     }
 
     fn note_tool(&mut self, run: ToolRun, result: Option<Value>) {

@@ -213,6 +213,10 @@ async fn an_agent_that_was_talked_over_does_not_pass_its_caller_on_to_a_premium_
     let call = client.place(&agent, "+12025550109").await;
     let refused = |transcript: &Value| transcript.to_string().contains("you through");
     client.look_until(&format!("/v1/calls/{call}/transcript"), refused).await;
+    let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let tool = &transcript["tool_calls"][0];
+    let failed = (&json!("failed"), &json!("The caller could not be transferred."));
+    assert_eq!((&tool["status"], &tool["error"]), failed, "{transcript}");
     let (_, shown) = client.get(&format!("/v1/calls/{call}")).await;
     assert_eq!(shown["status"], "in_progress", "{shown}");
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;

@@ -174,6 +174,36 @@ fn errors_are_distinguished() {
 }
 
 #[test]
+fn an_error_that_does_not_quote_its_request_belongs_to_the_one_that_waits() {
+    for (error, pause) in [
+        (json!({ "code": "rate_limit_exceeded", "message": "Please try again in 1.2s." }), Some(1_200)),
+        (json!({ "type": "rate_limit_error", "message": "Slow down.", "event_id": null }), Some(0)),
+        (json!({ "message": "Too many requests", "event_id": "event_1" }), Some(0)),
+        (json!({ "code": 429, "message": "No." }), Some(0)),
+        (json!({ "type": "server_error", "message": "The server had an error." }), Some(0)),
+        (json!({ "code": "insufficient_quota", "message": "You exceeded your current quota." }), None),
+    ] {
+        let message = json!({ "type": "error", "error": error });
+        let mut wire = ready();
+        assert!(read(&mut wire, message.clone()).is_empty(), "nothing waits for {error}");
+        ask(&mut wire, 3);
+        let received = events(read(&mut wire, message.clone()));
+        let [started, RealtimeEvent::ResponseDone { failed: Some(_), retry_after, .. }] = &received[..] else {
+            panic!("{error}: the request has failed")
+        };
+        assert!(matches!(started, RealtimeEvent::ResponseStarted { request: Some(3), .. }), "{error}");
+        assert_eq!(*retry_after, pause.map(Duration::from_millis), "{error}");
+        assert!(read(&mut wire, message).is_empty(), "{error}: once");
+    }
+    for other in ["item_truncate_invalid", "response_cancel_not_active", "unknown_parameter"] {
+        let mut wire = ready();
+        ask(&mut wire, 3);
+        let error = json!({ "type": "invalid_request_error", "code": other, "message": "No." });
+        assert!(read(&mut wire, json!({ "type": "error", "error": error })).is_empty(), "{other}");
+    }
+}
+
+#[test]
 fn a_tool_call_is_reported_once_however_often_it_comes() {
     let mut wire = ready();
     let item = json!({ "type": "function_call", "call_id": "c1", "name": "book", "arguments": "{\"day\":\"Friday\"}" });
@@ -337,4 +367,61 @@ fn a_fragment_of_a_call_does_not_stand_in_the_way_of_the_whole_one() {
     assert!(
         matches!(&whole[..], [RealtimeEvent::ToolCall { call, .. }] if call.arguments == json!({ "day": "Friday" }))
     );
+}
+
+fn committed(wire: &mut OpenAiRealtime, item: &str) {
+    read(wire, json!({ "type": "input_audio_buffer.committed", "item_id": item }));
+}
+
+fn ended(wire: &mut OpenAiRealtime, id: &str, status: &str, details: Value) -> Vec<RealtimeMessage> {
+    let response = json!({ "id": id, "status": status, "status_details": details });
+    read(wire, json!({ "type": "response.done", "response": response }))
+}
+
+/// Returns the caller's items that these messages delete.
+fn deleted(messages: Vec<RealtimeMessage>) -> Vec<String> {
+    let delete = |answer: &Value| answer["type"] == "conversation.item.delete";
+    let answers = answers(messages);
+    answers.iter().filter(|answer| delete(answer)).map(|answer| field(answer, "item_id").to_owned()).collect()
+}
+
+#[test]
+fn a_response_that_a_content_filter_withholds_is_a_refusal_and_not_a_failure() {
+    let filtered = || json!({ "type": "incomplete", "reason": "content_filter" });
+    let error = json!({ "type": "invalid_request_error", "code": "content_filter", "message": "No." });
+    for (status, details) in [
+        ("incomplete", filtered()),
+        ("incomplete", json!({ "reason": "SAFETY" })),
+        ("failed", json!({ "type": "failed", "error": error })),
+    ] {
+        let received = events(ended(&mut ready(), "r1", status, details.clone()));
+        assert!(matches!(&received[..], [RealtimeEvent::ResponseRefused { .. }]), "{details}");
+    }
+    let mut wire = ready();
+    ask(&mut wire, 4);
+    let received = events(read(&mut wire, json!({ "type": "error", "error": error })));
+    let expected = [RealtimeEvent::ResponseStarted { response: "request_4".to_owned(), request: Some(4) }];
+    assert!(received[..1] == expected && matches!(received[1], RealtimeEvent::ResponseRefused { .. }));
+    let mut spoken = ready();
+    let words =
+        json!({ "type": "response.output_audio_transcript.delta", "response_id": "r1", "item_id": "i", "delta": "We" });
+    read(&mut spoken, words);
+    let received = events(ended(&mut spoken, "r1", "incomplete", filtered()));
+    assert!(matches!(&received[..], [RealtimeEvent::ResponseDone { failed: None, .. }]), "the caller has heard it");
+}
+
+#[test]
+fn what_the_caller_said_before_a_refusal_leaves_the_conversation_then_all_that_they_said() {
+    let refuse = |wire: &mut OpenAiRealtime| ended(wire, "r", "incomplete", json!({ "reason": "content_filter" }));
+    let mut wire = ready();
+    committed(&mut wire, "a");
+    ended(&mut wire, "r1", "completed", Value::Null);
+    committed(&mut wire, "b");
+    committed(&mut wire, "c");
+    let first = refuse(&mut wire);
+    let in_their_place = answers(first.clone()).last().map(|answer| answer["item"]["content"][0]["text"].clone());
+    assert_eq!(in_their_place, Some(json!(IN_THEIR_PLACE)));
+    assert_eq!(deleted(first), ["b", "c"]);
+    assert_eq!(deleted(refuse(&mut wire)), ["a"]);
+    assert!(answers(refuse(&mut wire)).is_empty(), "nothing is left");
 }

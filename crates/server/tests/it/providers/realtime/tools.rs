@@ -58,6 +58,8 @@ async fn the_caller_is_transferred_once_they_have_heard_that_they_will_be() {
     assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("transferred"), &json!("agent")), "{ended}");
     let lines = said(&service.client, &call).await;
     assert_eq!((who(&lines), lines[2].1.as_str()), (vec!["agent", "caller", "agent"], words), "{lines:?}");
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
+    assert_eq!(transcript["tool_calls"][0]["status"], "succeeded", "{transcript}");
     double.is_free().await;
     service.stop().await;
 }

@@ -1,0 +1,52 @@
+//! Responses that a content filter withholds.
+
+use super::*;
+use crate::language::ENGLISH;
+
+/// Lets the caller say something, and the model's filter withhold the response.
+fn refused() -> Script {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").said(3_500, "c1", "Something.");
+    refuse(&mut script, 3_600, "r2", None);
+    script
+}
+
+fn refuse(script: &mut Script, ms: i64, response: &str, request: Option<u32>) {
+    let response = || response.to_owned();
+    script.at(ms, Input::from(RealtimeInput::ResponseStarted { response: response(), request }));
+    script.at(ms + 100, Input::from(RealtimeInput::ResponseRefused { response: response() }));
+}
+
+#[test]
+fn a_refusal_is_asked_again_without_what_was_said() {
+    let mut script = refused();
+    assert_eq!(script.done(), ["respond 2 Freely"]);
+    script.says(4_000, "r3", Some(2), "i3", "Let us talk about your table.", 500).heard(4_600, 2).until(5_000);
+    assert_eq!(script.words.last().map(String::as_str), Some("Agent: Let us talk about your table."));
+    assert_eq!(script.done(), [""; 0]);
+}
+
+#[test]
+fn refusals_without_end_cost_answers_and_not_the_call() {
+    let mut script = refused();
+    refuse(&mut script, 4_000, "r3", Some(2));
+    assert_eq!(script.done(), ["respond 2 Freely", "respond 3 Freely"]);
+    refuse(&mut script, 4_400, "r4", Some(3));
+    assert_eq!(script.done(), [format!("4s cover {}", ENGLISH.phrases.lost_thread[0])]);
+    script.at(4_500, synthesized(2, 1_000)).heard(5_500, 2).until(6_500);
+    assert_eq!(script.done(), [""; 0], "it is the caller's turn");
+    script.caller(7_000, "c2").said(7_500, "c2", "A table, please.");
+    script.says(7_600, "r5", None, "i5", "For how many?", 500).heard(8_200, 3).until(9_000);
+    assert_eq!(script.words.last().map(String::as_str), Some("Agent: For how many?"));
+    assert_eq!(script.done(), [""; 0]);
+}
+
+#[test]
+fn a_caller_who_speaks_meanwhile_is_answered_instead() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").said(3_500, "c1", "Something.");
+    script.at(3_600, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
+    script.at(3_700, Input::from(RealtimeInput::SpeechStarted));
+    script.at(3_800, Input::from(RealtimeInput::ResponseRefused { response: "r2".to_owned() }));
+    assert!(script.done().iter().all(|done| !done.starts_with("respond") && !done.contains("cover")));
+}
