@@ -59,7 +59,7 @@ pub(super) async fn apply(args: &ApplyArgs, config: &Arc<Config>, json: bool) ->
     let applied = Box::pin(applied).await;
     store.close().await;
     let report = applied?;
-    report.notes().iter().for_each(|note| output::note(note));
+    report.notes().iter().for_each(|note| output::note(&output::plain(note)));
     output::show(json, &report, |report| report.lines().iter().for_each(|line| output::line(line)))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -99,7 +99,7 @@ pub(super) async fn export(args: &ExportArgs, config: &Config, json: bool) -> Re
     let exported = exported.await;
     store.close().await;
     let export = exported?;
-    export.notes().iter().for_each(|note| output::note(note));
+    export.notes().iter().for_each(|note| output::note(&output::plain(note)));
     match &args.output {
         None if json => output::json(&export.document())?,
         None => output::text(&export.yaml()),

@@ -57,15 +57,19 @@ pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Text with parts of others, on as many lines as it has.
+fn plain_lines(text: &str) -> String {
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
 /// Prints a note to stderr.
 pub(crate) fn note(text: &str) {
-    stderr::line(text);
+    stderr::line(&plain_lines(text));
 }
 
 /// Prints an error and returns the exit code.
 pub(crate) fn failed(words: &str, code: u8) -> ExitCode {
-    let words: Vec<_> = words.lines().map(plain).collect();
-    stderr::line(&format!("switchhook: {}", words.join("\n")));
+    stderr::line(&format!("switchhook: {}", plain_lines(words)));
     ExitCode::from(code)
 }
 
@@ -96,6 +100,7 @@ mod tests {
     #[test]
     fn text_of_others_does_not_control_the_terminal() {
         assert_eq!(plain("a\u{1b}]52;c;x\u{7}\r\nb\u{9b}2J"), "a ]52;c;x   b 2J");
+        assert_eq!(plain_lines("a\u{1b}[2J\n\nb\r\n"), "a [2J\n\nb");
         let value = json!({ "name": "\u{1b}\u{7f}\u{9b}2J\n", "list": ["ü"] });
         let printed = serde_json::to_string_pretty(&value).expect("JSON");
         let printed = escaped(&printed);

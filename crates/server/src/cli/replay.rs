@@ -63,7 +63,7 @@ async fn execute(args: &Args, store: &Store, json: bool) -> Result<ExitCode, Cli
         // One unreadable call is no reason to say nothing about the others.
         match replayed {
             Err(CliError::Failed(error)) if args.last.is_some() => {
-                bar.suspend(|| output::note(&format!("call {id} left out: {error:#}")));
+                bar.suspend(|| output::note(&output::plain(&format!("call {id} left out: {error:#}"))));
             }
             other => replays.push(other?),
         }

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 use switchhook_core::private::Private;
 
-use super::{Backend, Store, postgres};
+use super::{Backend, Store, postgres, untrusted};
 
 impl Store {
     /// Writes a copy of the committed data into a new file. Writers are not blocked.
@@ -46,7 +45,7 @@ impl Store {
 /// # Errors
 /// If it is damaged.
 pub async fn check_copy(path: &Path) -> anyhow::Result<()> {
-    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(true);
+    let options = untrusted::options(path).read_only(true).immutable(true);
     let mut connection = options.connect().await.context("could not open the copy of the database")?;
     let found: Result<String, _> = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut connection).await;
     connection.close().await?;

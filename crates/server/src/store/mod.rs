@@ -49,6 +49,7 @@ pub mod tenants;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod untrusted;
 pub mod webhooks;
 
 use std::path::Path;
@@ -65,6 +66,7 @@ use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPool;
 use sqlx::{Database, Encode, PgConnection, Postgres, QueryBuilder, Sqlite, SqliteConnection, SqlitePool, Type};
+pub use untrusted::ForeignPrograms;
 use uuid::Uuid;
 
 /// Runs an expression with `$c` bound to the connection of the current engine.

@@ -16,6 +16,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
+use super::untrusted;
 use crate::files;
 
 /// Concurrent read connections.
@@ -38,8 +39,7 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer, Dat
         files::private_folder(folder).with_context(named)?;
     }
     make_private(path).with_context(named)?;
-    let options = SqliteConnectOptions::new()
-        .filename(path)
+    let options = untrusted::options(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
@@ -48,7 +48,12 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer, Dat
         .pragma("journal_size_limit", LOG_SIZE_LIMIT)
         // Overwrites deleted data, so that words do not stay in free pages.
         .pragma("secure_delete", "ON");
-    let writer = Writer::open(&options).await.with_context(named)?;
+    let mut connection = options.connect().await.with_context(named)?;
+    if let Err(error) = untrusted::check(&mut connection, path).await {
+        let _ = connection.close().await; // The file stays as it is in either case.
+        return Err(error);
+    }
+    let writer = Writer::new(connection, options.clone());
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
         .acquire_timeout(LOCK_TIMEOUT)
@@ -113,15 +118,10 @@ pub(super) struct WriteTurn {
 }
 
 impl Writer {
-    async fn open(options: &SqliteConnectOptions) -> Result<Self, sqlx::Error> {
-        let state = WriterState {
-            connection: Some(options.connect().await?),
-            options: options.clone(),
-            open: false,
-            abandoned: false,
-            finished: Vec::new(),
-        };
-        Ok(Self(Arc::new(Mutex::new(state))))
+    fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
+        let connection = Some(connection);
+        let state = WriterState { connection, options, open: false, abandoned: false, finished: Vec::new() };
+        Self(Arc::new(Mutex::new(state)))
     }
 
     pub(super) async fn migrate(&self, migrator: &Migrator) -> anyhow::Result<()> {

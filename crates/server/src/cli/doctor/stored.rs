@@ -24,7 +24,9 @@ use crate::exemptions;
 use crate::store::connections::ConnectionRow;
 use crate::store::inspect::{self, Disabled, Schema};
 use crate::store::page::PageRequest;
-use crate::store::{Dialect, ReadOnly, Store, TooFew, UnusablePooler, connections, tenants, webhooks, why_unwritable};
+use crate::store::{
+    Dialect, ForeignPrograms, ReadOnly, Store, TooFew, UnusablePooler, connections, tenants, webhooks, why_unwritable,
+};
 
 const DATABASE: &str = "database";
 const CLOCK: &str = "clock";
@@ -64,6 +66,10 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<Store>) {
         }
         Err(error) if error.is::<ReadOnly>() => {
             let fix = "Change SWITCHHOOK_DATABASE_URL, or turn default_transaction_read_only off.";
+            return (vec![Finding::problem(DATABASE, sentence(&error), fix)], None);
+        }
+        Err(error) if error.is::<ForeignPrograms>() => {
+            let fix = "Restore a backup, or find out who changed the file before you drop what they added.";
             return (vec![Finding::problem(DATABASE, sentence(&error), fix)], None);
         }
         Err(error) if config.database_file().is_some() => {
