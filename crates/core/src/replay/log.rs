@@ -84,6 +84,9 @@ pub enum LogError {
     /// A frame that does not follow another one.
     #[error("line {0}: a frame of no utterance, or an unknown step")]
     Frame(usize),
+    /// More frames than the writer puts into a log.
+    #[error("line {0}: more frames than a log holds")]
+    TooLong(usize),
 }
 
 /// The utterance being played, and how much of it was played.
@@ -196,6 +199,10 @@ impl InputLog {
         for (number, line) in lines {
             match serde_json::from_str(line).map_err(at(number))? {
                 Line::Frames(frames) => {
+                    // A frame is a byte here and a hundred in memory.
+                    if log.inputs.len() + frames.len() > MAX_BYTES {
+                        return Err(LogError::TooLong(number));
+                    }
                     for character in frames.chars() {
                         let (step, input) = next_frame(character, playing).ok_or(LogError::Frame(number))?;
                         now = now + step;

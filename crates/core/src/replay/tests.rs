@@ -107,6 +107,9 @@ fn a_damaged_log_says_which_line_is_wrong() {
     assert_eq!(damaged("\"..\""), Err("line 2: a frame of no utterance, or an unknown step".to_owned()));
     assert!(damaged("[0,\"tick\"]\n[5,\"tock\"]").is_err_and(|words| words.starts_with("line 3: ")));
     assert_eq!(damaged("[0,\"tick\"]").map(|log| log.ended), Ok(None));
+    let first = r#"[0,{"playback_progress":{"utterance":1,"audio":0}}]"#;
+    let endless = damaged(&format!("{first}\n\"{}\"", ".".repeat(2 << 20)));
+    assert_eq!(endless.map(|log| log.ended), Err("line 3: more frames than a log holds".to_owned()));
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Judgement {
     /// Returns the silence after which the turn is over.
     pub(super) fn silence_needed(&self, settings: &TurnTaking) -> Duration {
         let awaited = self.found.contains(&(Evidence::Answer, 1.0));
-        let min = if awaited { settings.min_silence_ms * 3 / 4 } else { settings.min_silence_ms };
+        let min = if awaited { settings.min_silence_ms.saturating_mul(3) / 4 } else { settings.min_silence_ms };
         let range = settings.max_silence_ms.saturating_sub(min);
         let doubt = (1.0 - self.probability / CERTAIN).max(0.0);
         let silence = Duration::from_millis(min.into()) + Duration::from_millis(range.into()).mul_f32(doubt);
@@ -164,6 +164,14 @@ mod tests {
                 assert!(silence <= max_silence_ms.into(), "{eagerness:?}: {silence} of {max_silence_ms}");
             }
         }
+    }
+
+    #[test]
+    fn settings_that_were_never_checked_are_no_overflow() {
+        let (text, asked) = ("yes", "Is that right?");
+        let spoken = Spoken { language: Language::of("en"), text, is_final: true, asked, pauses_ms: None };
+        let settings = TurnTaking { min_silence_ms: u32::MAX, max_silence_ms: u32::MAX, ..TurnTaking::default() };
+        assert!(judge(spoken).silence_needed(&settings) >= Duration::from_millis(u64::from(u32::MAX) / 4));
     }
 
     #[test]
