@@ -34,7 +34,7 @@ pub(super) use self::line::words;
 /// How long the phone rings.
 const RINGS: Duration = Duration::from_secs(2);
 /// How often each task and each socket may run within 20 ms.
-const ROUNDS: usize = 64;
+const ROUNDS: usize = 32;
 /// The longest allowed time without the agent's audio after the caller's speech, in milliseconds.
 const DEAD_AIR: u64 = 3_000;
 /// The longest wait for a response to the caller's speech, in milliseconds.
