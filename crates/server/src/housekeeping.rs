@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::config::Config;
-use crate::retention::Recordings;
+use crate::recordings::Recordings;
+use crate::retention::Retention;
 use crate::store::agents::pruning;
 use crate::store::calls::{commands, inputs, search};
 use crate::store::{Store, deliveries, dial_policy, idempotency, invitations, retention, sessions, tenants};
@@ -35,7 +36,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 pub struct Housekeeping {
     store: Store,
     clock: Clock,
-    recordings: Recordings,
+    retention: Retention,
     /// Retention of ended calls; `None` keeps them forever.
     calls_kept: Option<Duration>,
     /// Retention of ended deliveries.
@@ -51,7 +52,7 @@ impl Housekeeping {
     #[must_use]
     pub fn new(store: Store, clock: Clock, config: &Config) -> Self {
         Self {
-            recordings: Recordings::new(store.clone(), &config.data_dir),
+            retention: Retention::new(store.clone(), Recordings::below(&config.data_dir)),
             store,
             clock,
             calls_kept: config.retention_days.map(|days| DAY * days),
@@ -134,11 +135,11 @@ impl Housekeeping {
     }
 
     async fn erase(&self, round: u32, since: Timestamp, now: Timestamp) -> Result<(), sqlx::Error> {
-        self.recordings.erase_expired(now).await?;
+        self.retention.erase_expired(now).await?;
         if round.is_multiple_of(DISK) {
-            self.recordings.sweep(self.calls_kept.map(|kept| now - kept)).await
+            self.retention.sweep(self.calls_kept.map(|kept| now - kept)).await
         } else {
-            self.recordings.remove_erased(since).await
+            self.retention.remove_erased(since).await
         }
     }
 
@@ -169,7 +170,7 @@ impl Housekeeping {
             let mut tx = self.store.begin().await?;
             retention::delete_calls_for_housekeeping(&mut tx, tenant, segment, batch).await?;
             tx.commit().await?;
-            self.recordings.remove(tenant, batch).await;
+            self.retention.remove_recordings(tenant, batch).await;
             self.pause(started).await;
         }
         Ok(())

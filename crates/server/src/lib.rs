@@ -21,6 +21,7 @@ pub mod lifecycle;
 pub mod listener;
 pub mod open_files;
 pub mod operator;
+pub mod recordings;
 pub mod retention;
 pub mod rotation;
 pub mod sign_in;

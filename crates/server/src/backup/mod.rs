@@ -24,7 +24,7 @@ use self::manifest::{Entry, FORMAT, copy};
 use self::progress::{Unfinished, on_files, watched};
 use crate::config::Config;
 use crate::files;
-use crate::retention::RECORDINGS;
+use crate::recordings::{Recordings, split_name};
 use crate::store::{Dialect, Store, check_copy, inspect};
 
 /// Names of the files in a backup.
@@ -86,7 +86,7 @@ pub async fn make(
     let options = BackupOptions { key: options.key && !key_in_settings, ..options };
     entries.extend(on_files(progress, move |progress| back_up_files(&data_dir, &target, options, progress)).await?);
     let key_file = entries.iter().any(|entry| entry.path == KEY);
-    let recordings = entries.iter().filter(|entry| entry.path.starts_with(RECORDINGS)).count();
+    let recordings = entries.iter().filter(|entry| split_name(&entry.path).is_some()).count();
     let bytes = entries.iter().map(|entry| entry.bytes).sum();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let created_at = Clock::system().now();
@@ -155,47 +155,13 @@ fn back_up_files(
     if options.key && key.try_exists()? {
         entries.extend(copy(&key, &target.join(KEY), KEY, u64::MAX, progress)?);
     }
-    let recordings = if options.recordings { recordings(data_dir)? } else { Vec::new() };
-    progress.begin("recordings", recordings.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum());
+    let recordings = if options.recordings { Recordings::below(data_dir).to_back_up()? } else { Vec::new() };
+    progress.begin("recordings", recordings.iter().filter_map(|found| Some(found.path().metadata().ok()?.len())).sum());
     for recording in recordings {
-        let (Some(owner), Some(name)) = (recording.parent().and_then(name), name(&recording)) else { continue };
-        files::private_folder(&target.join(RECORDINGS).join(&owner))?;
-        let path = format!("{RECORDINGS}/{owner}/{name}");
+        let to = target.join(recording.name());
+        files::private_folder(to.parent().unwrap_or(target))?;
         // One that is gone by now belonged to a call whose words were deleted.
-        entries.extend(copy(&recording, &target.join(&path), &path, u64::MAX, progress)?);
+        entries.extend(copy(recording.path(), &to, recording.name(), u64::MAX, progress)?);
     }
     Ok(entries)
-}
-
-fn recordings(data_dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for tenant in subfolders(&data_dir.join(RECORDINGS))?.iter().filter(|folder| is_of_a_tenant(folder)) {
-        found.extend(listed(tenant)?.into_iter().filter(|path| path.is_file()));
-    }
-    Ok(found)
-}
-
-/// Returns whether a folder beside recordings is a tenant's: not `lost+found`, those of storage systems, or what a restore moved aside.
-fn is_of_a_tenant(folder: &Path) -> bool {
-    let plain = |name: String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    name(folder).is_some_and(plain)
-}
-
-fn subfolders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    Ok(listed(folder)?.into_iter().filter(|path| path.is_dir()).collect())
-}
-
-/// Lists a folder; empty if it is missing.
-fn listed(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.with_context(|| format!("could not read {}", folder.display()))?,
-    };
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
-    paths.sort_unstable();
-    Ok(paths)
-}
-
-fn name(path: &Path) -> Option<String> {
-    path.file_name()?.to_str().map(str::to_owned)
 }

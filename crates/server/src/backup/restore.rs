@@ -16,7 +16,7 @@ use super::progress::{Progress, on_files};
 use super::{BackedUpDatabase, DATABASE, DUMP, KEY, Manifest, postgres};
 use crate::config::Config;
 use crate::files;
-use crate::retention::RECORDINGS;
+use crate::recordings::{Recordings, split_name};
 use crate::store::{Store, calls, inspect, tenants};
 
 /// How a backup is restored.
@@ -159,7 +159,7 @@ impl Drop for Places {
 
 impl Places {
     fn of(config: &Config, manifest: &Manifest) -> Self {
-        let recordings = config.data_dir.join(RECORDINGS);
+        let recordings = Recordings::below(&config.data_dir).folder().to_owned();
         // Beside what a link leads to, a rename stays on one file system.
         let recordings = recordings.canonicalize().unwrap_or(recordings);
         Self {
@@ -239,7 +239,7 @@ impl Places {
         match (path, &self.database, &self.key) {
             (DATABASE, Some(database), _) => Ok(self.staged(database)),
             (KEY, _, Some(key)) => Ok(self.staged(key)),
-            _ => match recording(path) {
+            _ => match split_name(path) {
                 Some((tenant, name)) => Ok(self.staged(&self.recordings.join(tenant)).join(name)),
                 None => bail!("the backup holds {path}, which this version does not know"),
             },
@@ -291,12 +291,7 @@ impl Places {
 
 /// Returns the names of the tenants' folders in a backup.
 fn tenants_of(manifest: &Manifest) -> impl Iterator<Item = &str> {
-    manifest.files.iter().filter_map(|entry| Some(recording(&entry.path)?.0)).collect::<BTreeSet<_>>().into_iter()
-}
-
-/// Splits the path of a recording in a backup into its tenant's folder and its name.
-fn recording(path: &str) -> Option<(&str, &str)> {
-    path.strip_prefix(RECORDINGS)?.strip_prefix('/')?.split_once('/')
+    manifest.files.iter().filter_map(|entry| Some(split_name(&entry.path)?.0)).collect::<BTreeSet<_>>().into_iter()
 }
 
 /// Copies a file of the backup, which must be what its entry says.

@@ -39,7 +39,7 @@ use switchhook_vault::Vault;
 
 use self::carriers::Carriers;
 use crate::config::Config;
-use crate::retention::recording_name;
+use crate::recordings::Recordings;
 use crate::store::agents::AgentRow;
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
@@ -194,8 +194,8 @@ impl Setup {
         let mut conn = store.read().await?;
         let pipeline = self.pipeline(&mut conn, tenant, &agent, &schemas.parameters, row).await?;
         let realtime = self.realtime(&mut conn, tenant, &agent).await?;
-        let recording =
-            agent.recording.enabled.then(|| self.config.data_dir.join(recording_name(row.tenant_id, row.id)));
+        let recordings = Recordings::below(&self.config.data_dir);
+        let recording = agent.recording.enabled.then(|| recordings.of(row.tenant_id, row.id));
         Ok(CallSetup {
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
             pipeline,

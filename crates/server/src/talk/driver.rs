@@ -180,7 +180,7 @@ impl Driver {
         usage: UsageMeter,
     ) -> Box<Self> {
         let (agent, format, zero) = (&settings.agent, settings.format, Timestamp::from_micros(0));
-        let recorder = settings.recording.clone().map(|path| Recorder::start(path, format));
+        let recorder = settings.recording.clone().map(|recording| Recorder::start(recording, format));
         let (conversation, phrases) = match &models {
             Models::Cascade(_) => (Conversation::cascade(agent, zero), Conversation::phrases(agent)),
             Models::Realtime(_) => (Conversation::realtime(agent, zero), Vec::new()),

@@ -27,8 +27,6 @@ pub mod stt;
 pub mod tools;
 pub mod voice;
 
-use std::path::PathBuf;
-
 use serde_json::Value;
 use switchhook_carriers::Media;
 use switchhook_core::Timestamp;
@@ -41,14 +39,15 @@ use switchhook_providers::Usage;
 use tokio::sync::mpsc;
 
 use self::audience::Audience;
+use crate::recordings::Recording;
 
 /// Settings of a conversation, fixed before it begins.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The agent, with its variables filled in.
     pub agent: AgentConfig,
-    /// Where to write the recording, if the call is recorded.
-    pub recording: Option<PathBuf>,
+    /// The recording to write, if the call is recorded.
+    pub recording: Option<Recording>,
     /// The people who listen in during the call.
     pub audience: Audience,
     /// The format of the audio inside the call.

@@ -3,18 +3,13 @@
 //! The driver hands over a pair of frames every 20 ms. They are batched for a second and written by a separate task, on a thread that
 //! may block. A disk that cannot keep up costs the end of the recording, but never delays the call's audio.
 
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
-
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{AgentAudio, CallerAudio};
-use switchhook_media::wav::StereoWriter;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use crate::files;
+use crate::recordings::Recording;
 
 type Pair = (CallerAudio, AgentAudio);
 
@@ -32,11 +27,11 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording at `path` in the format of its call. Creates the folder if it is missing.
+    /// Begins a recording in the format of its call.
     #[must_use]
-    pub fn start(path: PathBuf, format: AudioFormat) -> Self {
+    pub fn start(recording: Recording, format: AudioFormat) -> Self {
         let (chunks, waiting) = mpsc::channel(CHUNK_CAPACITY);
-        let writer = tokio::spawn(write(path, format, waiting).in_current_span());
+        let writer = tokio::spawn(write(recording, format, waiting).in_current_span());
         Self { pairs: Vec::with_capacity(CHUNK), chunks: Some(chunks), writer }
     }
 
@@ -75,8 +70,12 @@ impl Drop for Recorder {
     }
 }
 
-async fn write(path: PathBuf, format: AudioFormat, mut chunks: mpsc::Receiver<Vec<Pair>>) -> std::io::Result<()> {
-    let mut file = blocking(move || create(&path, format)).await?;
+async fn write(
+    recording: Recording,
+    format: AudioFormat,
+    mut chunks: mpsc::Receiver<Vec<Pair>>,
+) -> std::io::Result<()> {
+    let mut file = blocking(move || recording.create(format)).await?;
     while let Some(chunk) = chunks.recv().await {
         file = blocking(move || {
             for (caller, agent) in &chunk {
@@ -87,13 +86,6 @@ async fn write(path: PathBuf, format: AudioFormat, mut chunks: mpsc::Receiver<Ve
         .await?;
     }
     blocking(move || file.finish().map(drop)).await
-}
-
-fn create(path: &Path, format: AudioFormat) -> std::io::Result<StereoWriter<BufWriter<File>>> {
-    if let Some(folder) = path.parent() {
-        files::private_folder(folder)?;
-    }
-    StereoWriter::new(BufWriter::new(files::private_file(path)?), format)
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> std::io::Result<T> + Send + 'static) -> std::io::Result<T> {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use switchhook::retention::Recordings;
+use switchhook::recordings::Recordings;
+use switchhook::retention::Retention;
 use switchhook::store::calls::inputs;
 use switchhook::webhooks::receiver::Receiver;
 use switchhook_core::event::{NO_SUMMARY, WORDS_DELETED};
@@ -16,14 +17,14 @@ use crate::harness::{TestService, text};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-fn recordings(service: &TestService) -> Recordings {
-    Recordings::new(service.store().clone(), service.data_dir())
+fn retention(service: &TestService) -> Retention {
+    Retention::new(service.store().clone(), Recordings::below(service.data_dir()))
 }
 
 /// Erases what is due `hours` from now. Returns how many calls.
 async fn erase_after(service: &TestService, hours: u32) -> usize {
     let then = Clock::system().now() + HOUR * hours;
-    recordings(service).erase_expired(then).await.expect("erased")
+    retention(service).erase_expired(then).await.expect("erased")
 }
 
 /// Repeats the delivery of `call.completed`. Returns the data that arrives.
@@ -185,11 +186,11 @@ async fn a_recording_left_on_a_disk_is_found_and_that_of_a_call_that_is_kept_is_
     std::fs::write(recording(&short), copy).expect("written");
     let unknown = folder.join(format!("{}.wav", uuid::Uuid::max()));
     std::fs::copy(recording(&short), &unknown).expect("written");
-    recordings(&service).sweep(None).await.expect("swept");
+    retention(&service).sweep(None).await.expect("swept");
     let left =
         || [recording(&short), recording(&long), recording(&for_ever), unknown.clone()].map(|file| file.exists());
     assert_eq!(left(), [false, true, true, true], "what no call is known of stays: the database may be another one");
-    recordings(&service).sweep(Some(Clock::system().now() + HOUR)).await.expect("swept");
+    retention(&service).sweep(Some(Clock::system().now() + HOUR)).await.expect("swept");
     assert_eq!(left(), [false, true, true, false], "unless calls as old are deleted");
     service.stop().await;
 }

@@ -1,15 +1,13 @@
 //! Recovery of a conversation whose node died: its transcript, and the recording as far as it was written.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
-use switchhook_media::wav;
 use switchhook_providers::Usage;
 use tokio::time::timeout;
 
 use super::{Runner, analysis};
-use crate::retention::recording_name;
+use crate::recordings::Recordings;
 use crate::store::calls::{self, TranscriptEntry, WrapUp};
 
 /// The timeout for reading the transcript: the caller may still be on the line.
@@ -23,9 +21,8 @@ impl Runner {
             tracing::warn!(%error, "the transcript of an orphaned call could not be read");
             Vec::new()
         });
-        let recording = recording_name(self.row.tenant_id, self.row.id);
-        let path = self.context.config.data_dir.join(&recording);
-        let recording = repaired(path).await.then_some(recording);
+        let recordings = Recordings::below(&self.context.config.data_dir);
+        let recording = recordings.of(self.row.tenant_id, self.row.id).repaired().await;
         // The node may have died during the analysis of a conversation that had ended normally.
         let summary = Some(analysis::extract_of_transcript(&said));
         let usage = Some(json!(self.usage_at_least(&said)));
@@ -50,16 +47,6 @@ impl Runner {
         let mut conn = self.context.store.read().await?;
         calls::transcript(&mut conn, self.row.tenant(), self.row.call_id(), 0).await
     }
-}
-
-/// Completes a recording whose writer died or was abandoned; returns whether there is one.
-pub(super) async fn repaired(path: PathBuf) -> bool {
-    matches!(tokio::task::spawn_blocking(move || repair(&path)).await, Ok(Ok(())))
-}
-
-/// Repairs the file; fails if the recording is on another node's disk.
-fn repair(path: &Path) -> std::io::Result<()> {
-    wav::repair(&mut std::fs::OpenOptions::new().read(true).write(true).open(path)?)
 }
 
 /// Returns how often the agent responded to the caller.

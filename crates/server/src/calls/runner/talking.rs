@@ -23,7 +23,7 @@ use super::analysis::{self, Analysis, analyse};
 use super::recovery;
 use super::{Runner, TaskOutcome};
 use crate::calls::setup::CallSetup;
-use crate::retention::recording_name;
+use crate::recordings::{Recording, Recordings};
 use crate::store::calls::decisions::DecisionEntry;
 use crate::store::calls::inputs::PackedLog;
 use crate::store::calls::tool_calls::ToolCallEntry;
@@ -312,8 +312,8 @@ impl Runner {
     pub(super) fn stop_talk(&mut self) {
         let stopping = self.talk.stop();
         let plan = self.plan.clone();
-        let recording = recording_name(self.row.tenant_id, self.row.id);
-        let path = self.context.config.data_dir.join(&recording);
+        let recordings = Recordings::below(&self.context.config.data_dir);
+        let recording = recordings.of(self.row.tenant_id, self.row.id);
         self.start(async move {
             let known = stopping.await;
             let plan = plan.ok()?;
@@ -326,11 +326,11 @@ impl Runner {
                         Some(inputs) => packed(inputs, report.ended, &plan).await,
                         None => PackedLog::default(),
                     };
-                    (WrapUp { inputs, ..wrap_up(&report, &plan, recording).await }, false)
+                    (WrapUp { inputs, ..wrap_up(&report, &plan, &recording).await }, false)
                 }
                 StoppedTalk::Partial(usage) => {
                     tracing::error!("a conversation did not report how it went: what was written down has to do");
-                    let recording = recovery::repaired(path).await.then_some(recording);
+                    let recording = recording.repaired().await;
                     (WrapUp { usage: Some(json!(usage.usage())), recording, ..WrapUp::default() }, true)
                 }
             };
@@ -383,7 +383,7 @@ fn redactor_of(plan: &CallSetup) -> Redactor {
     Redactor::new(&plan.talk.agent.privacy.redact)
 }
 
-async fn wrap_up(report: &Report, plan: &CallSetup, recording: String) -> WrapUp {
+async fn wrap_up(report: &Report, plan: &CallSetup, recording: &Recording) -> WrapUp {
     let agent = &plan.talk.agent;
     let detects = agent.answering_machine.mode == MachineDetection::Detect;
     // Models repeat what callers said, DTMF included.
@@ -405,7 +405,7 @@ async fn wrap_up(report: &Report, plan: &CallSetup, recording: String) -> WrapUp
         analysis: Some(result),
         latency: Some(json!(report.latency)),
         usage: Some(json!(report.usage + usage)),
-        recording: report.recorded.then_some(recording),
+        recording: report.recorded.then(|| recording.name().to_owned()),
         answered_by,
         responses: report.responses.clone(),
         decisions: report.decisions.iter().map(DecisionEntry::from).collect(),

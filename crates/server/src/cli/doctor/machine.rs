@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use switchhook_runtime::clock;
+use switchhook_runtime::clock::{self, Clock};
 use switchhook_speech::models::ModelStore;
 use switchhook_vault::Vault;
 use tokio::process::Command;
@@ -13,7 +13,7 @@ use tokio::process::Command;
 use super::Finding;
 use crate::config::{Config, NodeRole};
 use crate::open_files;
-use crate::retention::RECORDINGS;
+use crate::recordings::Recordings;
 
 const DATA: &str = "data directory";
 const KEY: &str = "master key";
@@ -64,18 +64,9 @@ fn space(folder: &Path, free: u64, recorded: u64) -> Finding {
 
 /// Returns the kilobytes of recordings of the last week.
 async fn recorded(folder: &Path) -> u64 {
-    let recordings = folder.join(RECORDINGS);
-    let measured = tokio::task::spawn_blocking(move || {
-        let files = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
-        let tenants = files(&recordings).flat_map(|tenant| files(&tenant.path()).collect::<Vec<_>>());
-        let recent = tenants.filter_map(|file| {
-            let data = file.metadata().ok()?;
-            let age = data.modified().ok()?.elapsed().unwrap_or_default();
-            (age < WEEK).then_some(data.len())
-        });
-        recent.sum::<u64>() / 1_000
-    });
-    measured.await.unwrap_or_default()
+    let since = Clock::system().now() - WEEK;
+    let stored = Recordings::below(folder).stored().await;
+    stored.iter().filter(|stored| stored.modified > since).map(|stored| stored.bytes).sum::<u64>() / 1_000
 }
 
 fn write_in(folder: &Path) -> std::io::Result<()> {
@@ -150,6 +141,8 @@ pub(super) fn models(config: &Config) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
     use crate::cli::doctor::Status;
 
@@ -179,9 +172,9 @@ mod tests {
         ] {
             assert_eq!(space(folder.path(), free, recorded).status, status, "{free} kB, {recorded} kB");
         }
-        let tenant = folder.path().join(RECORDINGS).join("tenant");
-        fs::create_dir_all(&tenant).expect("a folder");
-        fs::write(tenant.join("call.wav"), vec![0; 5_000]).expect("written");
+        let recording = Recordings::below(folder.path()).of(Uuid::nil(), Uuid::nil());
+        fs::create_dir_all(recording.path().parent().expect("a folder")).expect("created");
+        fs::write(recording.path(), vec![0; 5_000]).expect("written");
         assert_eq!(recorded(folder.path()).await, 5);
     }
 }

@@ -15,7 +15,7 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::PathId;
-use crate::retention::recording_name;
+use crate::recordings::Recordings;
 use crate::store::calls;
 
 /// Download a recording.
@@ -55,11 +55,10 @@ pub(super) async fn recording(
     };
     let missing = || ApiError::not_found("recording");
     row.recording.as_ref().ok_or_else(missing)?;
-    let path = state.config.data_dir.join(recording_name(row.tenant_id, row.id));
+    let recording = Recordings::below(&state.config.data_dir).of(row.tenant_id, row.id);
     let elsewhere = "The recording of this call is not on this node, or has been deleted. Recordings are files of the node that held \
                      the call, unless the operator has put them on storage that all nodes share.";
-    let opened = File::open(path).await;
-    let mut file = opened.map_err(|_| ApiError::new(StatusCode::NOT_FOUND, "not_found", elsewhere))?;
+    let mut file = recording.open().await.map_err(|_| ApiError::new(StatusCode::NOT_FOUND, "not_found", elsewhere))?;
     let length = file.metadata().await.map_err(anyhow::Error::from)?.len();
     let tag = format!("\"{id}-{length}\"");
     let mut response = match wanted(&headers, &tag, length) {

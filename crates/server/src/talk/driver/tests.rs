@@ -25,6 +25,7 @@ use uuid::Uuid;
 use super::cascade::SttEvents;
 use super::*;
 use crate::config::Config;
+use crate::recordings::{Recording, Recordings};
 use crate::talk::audience::Audience;
 use crate::talk::pipeline::{KnownRates, LlmSettings};
 use crate::talk::prepared::Prepared;
@@ -131,12 +132,12 @@ fn line() -> Media {
 }
 
 /// Runs a call until it ends, or hangs up after 20 s. Returns its report, its transcript and its duration.
-async fn held(providers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<String>, Duration) {
+async fn held(providers: Vec<Arc<dyn Stt>>, recording: Recording) -> (Report, Vec<String>, Duration) {
     let agent = agent();
     let pipeline = pipeline(&agent, providers);
     let settings = Settings {
         agent,
-        recording: Some(recording.to_owned()),
+        recording: Some(recording),
         audience: Audience::default(),
         format: AudioFormat::Narrowband,
         log_inputs: false,
@@ -158,6 +159,10 @@ async fn held(providers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<St
     (report, said, began.elapsed())
 }
 
+fn call_recording(folder: &Path) -> Recording {
+    Recordings::below(folder).of(Uuid::nil(), Uuid::nil())
+}
+
 fn failed(end: &Ended) -> bool {
     matches!(end, Ended::By(End::Failed(failure)) if failure.code == FailureCode::Pipeline)
 }
@@ -166,13 +171,13 @@ fn failed(end: &Ended) -> bool {
 async fn a_recogniser_that_panics_ends_the_call_with_all_that_is_known_of_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for bug in [Bug::Opening, Bug::Audio(250), Bug::Task(Duration::from_secs(5))] {
-        let path = folder.path().join(format!("{bug:?}.wav"));
+        let recording = call_recording(folder.path());
         let stt = SttProvider { bug, heard: Arc::default() };
-        let (report, said, took) = held(vec![Arc::new(stt)], &path).await;
+        let (report, said, took) = held(vec![Arc::new(stt)], recording.clone()).await;
         assert!(failed(&report.end), "{bug:?}: {:?}", report.end);
         assert!(took < Duration::from_secs(12), "{bug:?}: it ended after {took:?}");
         assert!(report.usage.tts_characters > 0, "{bug:?}: what it used is known");
-        let recorded = wav::read(&std::fs::read(&path).expect("a file")).expect("a whole recording");
+        let recorded = wav::read(&std::fs::read(recording.path()).expect("a file")).expect("a whole recording");
         let seconds = recorded.channels[0].len() as u64 / 8_000;
         assert!(report.recorded && seconds + 1 >= took.as_secs(), "{bug:?}: {seconds} s of {took:?} are recorded");
         if !matches!(bug, Bug::Opening) {
@@ -189,7 +194,7 @@ async fn a_recogniser_that_panics_is_replaced_by_the_next() {
         let next = Arc::new(AtomicU32::new(0));
         let first = Arc::new(SttProvider { bug, heard: Arc::default() });
         let second = Arc::new(SttProvider { bug: Bug::None, heard: next.clone() });
-        let (report, _, _) = held(vec![first, second], &folder.path().join("call.wav")).await;
+        let (report, _, _) = held(vec![first, second], call_recording(folder.path())).await;
         assert!(!failed(&report.end), "{bug:?}: {:?}", report.end);
         assert!(next.load(Ordering::Relaxed) > 100, "{bug:?}: the next one hears the caller");
     }

@@ -6,8 +6,10 @@ use switchhook_carriers::media_queue::media_queue;
 use switchhook_media::format::AudioFormat;
 use switchhook_media::wav;
 use tokio::sync::mpsc::Receiver;
+use uuid::Uuid;
 
 use super::*;
+use crate::recordings::Recordings;
 use crate::talk::audience::Audience;
 
 const UTTERANCE: u32 = 1;
@@ -179,14 +181,14 @@ async fn tones_of_keys_are_not_thrown_away_with_speech() {
 #[tokio::test(start_paused = true)]
 async fn a_recording_is_as_long_as_the_call_whatever_was_lost_or_late() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("call.wav");
+    let recording = Recordings::below(folder.path()).of(Uuid::nil(), Uuid::nil());
     let (line, incoming) = media_queue();
     let (outgoing, mut to_carrier) = mpsc::channel(200);
     let media = Media { incoming, outgoing, buffered: true, gaps_are_silence: true, shows_conversation: false };
     let mut media_session = MediaSession::new(
         media,
         AudioFormat::Narrowband,
-        Some(Recorder::start(path.clone(), AudioFormat::Narrowband)),
+        Some(Recorder::start(recording.clone(), AudioFormat::Narrowband)),
         Audience::default().open(AudioFormat::Narrowband),
     );
     let began = Instant::now();
@@ -206,7 +208,7 @@ async fn a_recording_is_as_long_as_the_call_whatever_was_lost_or_late() {
         while to_carrier.try_recv().is_ok() {}
     }
     assert!(media_session.written().await);
-    let recorded = wav::read(&std::fs::read(&path).expect("a file")).expect("a recording");
+    let recorded = wav::read(&std::fs::read(recording.path()).expect("a file")).expect("a recording");
     assert_eq!(recorded.channels[0].len(), 500 * 160, "ten seconds");
     assert_eq!(recorded.channels[1].len(), 500 * 160);
 }

@@ -9,7 +9,8 @@ use reqwest::Method;
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, SqliteConnection};
-use switchhook::retention::Recordings;
+use switchhook::recordings::Recordings;
+use switchhook::retention::Retention;
 use switchhook::store::Dialect;
 use switchhook_runtime::clock::Clock;
 
@@ -110,8 +111,8 @@ async fn nothing_of_erased_words_is_left_in_the_database_file() {
     assert!(left(&mut connection).await > 1, "in the call and in its transcript");
 
     let then = Clock::system().now() + DAYS;
-    let recordings = Recordings::new(service.store().clone(), service.data_dir());
-    assert_eq!(recordings.erase_expired(then).await.expect("erased"), 1);
+    let retention = Retention::new(service.store().clone(), Recordings::below(service.data_dir()));
+    assert_eq!(retention.erase_expired(then).await.expect("erased"), 1);
     assert_eq!(left(&mut connection).await, 0);
     service.stop().await;
 }
