@@ -14,7 +14,7 @@ const RESTART_DELAY: Duration = Duration::from_secs(1);
 /// Runs `work` until it returns, and restarts it when it panics: its state is in the database.
 pub async fn persistent<Work: Future<Output = ()>>(name: &'static str, work: impl Fn() -> Work) {
     while caught(work()).await.is_err() {
-        tracing::error!("{name} stopped unexpectedly and begins again");
+        tracing::error!("{name} stopped unexpectedly; restarting it");
         tokio::time::sleep(RESTART_DELAY).await;
     }
 }

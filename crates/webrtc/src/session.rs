@@ -440,7 +440,7 @@ impl Session {
             let skipped = u32::try_from(missed).unwrap_or(u32::MAX).wrapping_mul(RTP_FRAME);
             self.rtp_time = self.rtp_time.wrapping_add(skipped);
             if let Err(error) = self.send(now, &frame.unwrap_or(Frame::silence(FORMAT))) {
-                tracing::debug!(error, "audio for a browser could not be sent");
+                tracing::debug!(error, "could not send audio to a browser");
             }
             self.rtp_time = self.rtp_time.wrapping_add(RTP_FRAME);
             self.drain(now, out);

@@ -193,7 +193,7 @@ impl CallControl for Simulator {
             }
             _ => {
                 if let Err(error) = self.log_dial(request.call) {
-                    tracing::error!(%error, "a dial could not be written to the dial log");
+                    tracing::error!(%error, "could not write a dial to the dial log");
                     return refused(ErrorCode::CarrierError, "The simulated carrier could not note the call.");
                 }
                 let carrier_call_id = carrier_call_id(request.call);

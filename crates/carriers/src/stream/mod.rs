@@ -293,7 +293,7 @@ impl StreamReader {
 fn unreadable(why: &str, said: &mut bool) {
     metrics::counter!(UNREADABLE).increment(1);
     if !std::mem::replace(said, true) {
-        tracing::warn!(why = text::message(why), "a carrier's message could not be read");
+        tracing::warn!(why = text::message(why), "could not read a carrier's message");
     }
 }
 

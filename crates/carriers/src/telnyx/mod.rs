@@ -417,7 +417,7 @@ impl Webhooks for Telnyx {
                 && !failure.says_ended()
             {
                 let error = CarrierError::from(failure);
-                tracing::warn!(%error, "a call could not be declined: it rings until the caller gives up");
+                tracing::warn!(%error, "could not decline a call; it rings until the caller gives up");
             }
         });
         Reply::Empty

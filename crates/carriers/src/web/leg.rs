@@ -256,7 +256,7 @@ impl Leg {
             }
             Ok(BrowserMessage::Start | BrowserMessage::Resume(_) | BrowserMessage::Ignored) => true,
             Err(words) => {
-                tracing::warn!(words, "a browser's message could not be read");
+                tracing::warn!(words, "could not read a browser's message");
                 return Err(Parted::Violation);
             }
         };

@@ -335,7 +335,7 @@ impl SttProtocol for TranscriptionSession {
                         ErrorKind::Permanent(words) => StreamError::Permanent(words),
                         ErrorKind::Retryable(words) | ErrorKind::Harmless(words) => StreamError::Retryable(words),
                     };
-                    tracing::warn!(provider = PROVIDER, error = ?broken, "a segment could not be transcribed");
+                    tracing::warn!(provider = PROVIDER, error = ?broken, "could not transcribe a segment");
                     self.completed(item, Err(broken))
                 }
                 _ => Ok(Vec::new()),

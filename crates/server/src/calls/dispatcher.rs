@@ -31,7 +31,7 @@ pub async fn run(context: Context, stop: CancellationToken, end_now: Cancellatio
         () = keep_leases(&context) => {}
     }
     if let Err(error) = hand_back(&context).await {
-        tracing::warn!(%error, "claimed calls could not be handed back; others take them when the lease ends");
+        tracing::warn!(%error, "could not hand back claimed calls; other nodes claim them when the lease ends");
     }
 }
 
@@ -48,7 +48,7 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
             _ = looks.tick() => {}
             () = context.wakeups.calls.notified() => {}
             _ = commands.tick(), if context.live.count() > 0 => {
-                in_time("commands to calls could not be read", signal_commands(context)).await;
+                in_time("read the commands to calls", signal_commands(context)).await;
                 continue;
             }
             () = end_now.cancelled(), if !drained => {
@@ -61,24 +61,24 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
                 break;
             }
         } else {
-            in_time("canceled calls could not be ended", cancel(context)).await;
-            if in_time("due calls could not be claimed", claim(context, &mut unconfirmed)).await {
+            in_time("end canceled calls", cancel(context)).await;
+            if in_time("claim due calls", claim(context, &mut unconfirmed)).await {
                 context.heartbeats.calls.beat();
             }
         }
-        in_time("requests to hang up could not be read", signal_hangups(context)).await;
-        in_time("commands to calls could not be read", signal_commands(context)).await;
+        in_time("read requests to hang up", signal_hangups(context)).await;
+        in_time("read the commands to calls", signal_commands(context)).await;
     }
     context.runners.close();
     context.runners.wait().await;
 }
 
-/// Does database work, which is retried at the next query if it fails. Returns whether it succeeded.
-async fn in_time(failure: &str, work: impl Future<Output = Result<(), sqlx::Error>>) -> bool {
+/// Does database work, named as in "could not …", which is retried at the next query if it fails. Returns whether it succeeded.
+async fn in_time(what: &str, work: impl Future<Output = Result<(), sqlx::Error>>) -> bool {
     match tokio::time::timeout(HEARTBEAT, work).await {
         Ok(Ok(())) => return true,
-        Ok(Err(error)) => tracing::error!(%error, "{failure}; trying again"),
-        Err(_) => tracing::error!("{failure}: the database does not answer; trying again"),
+        Ok(Err(error)) => tracing::error!(%error, "could not {what}; retrying"),
+        Err(_) => tracing::error!("could not {what}, because the database does not respond; retrying"),
     }
     false
 }
@@ -111,10 +111,10 @@ async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
             return started + LEASE;
         }
         Ok(Err(error)) if context.store.is_unwritable(&error) => {
-            tracing::error!(%error, "the leases of live calls could not be renewed: the database cannot be written");
+            tracing::error!(%error, "could not renew the leases of live calls, because the database cannot be written; retrying");
             return started + LEASE;
         }
-        _ => tracing::error!("the leases of live calls could not be renewed"),
+        _ => tracing::error!("could not renew the leases of live calls; retrying"),
     }
     if Instant::now() >= owned_until {
         context.live.signal_all(RunnerSignal::Abandon);

@@ -222,7 +222,7 @@ pub async fn connect_browser(context: &Context, call: CallId) -> bool {
     let row = match claimed.await {
         Ok(row) => row,
         Err(error) => {
-            tracing::error!(%error, "a call whose browser connected could not be claimed");
+            tracing::error!(%error, "could not claim a call whose browser connected");
             None
         }
     };

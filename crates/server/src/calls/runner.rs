@@ -64,7 +64,7 @@ pub(super) async fn run(context: Context, row: CallRow, reason: ClaimReason, mut
         match Runner::new(context, row, reason, &entry).await {
             Ok(mut runner) => runner.run(reason, &mut entry).await,
             // The lease lapses, and a node claims the call again.
-            Err(error) => tracing::error!(%error, "a call could not be taken up; trying again"),
+            Err(error) => tracing::error!(%error, "could not take up a call; retrying when its lease ends"),
         }
     }
     .instrument(span)
@@ -104,7 +104,7 @@ async fn load(context: &Context, row: &CallRow, reason: ClaimReason, give_up: In
         });
         match timeout(ONE_TRY, loading).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Err(error) if Instant::now() < give_up => {
-                tracing::warn!(%error, "a call could not be read; trying again");
+                tracing::warn!(%error, "could not read a call; retrying");
                 tokio::time::sleep(RETRY_INTERVAL).await;
             }
             loaded => return loaded,
@@ -214,10 +214,10 @@ impl Runner {
         let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is synthesised and the STT connected while the phone rings.
-        let in_vain = carrier.as_ref().is_ok_and(|carrier| carrier.browser_is_gone(row.call_id()));
+        let browser_is_gone = carrier.as_ref().is_ok_and(|carrier| carrier.browser_is_gone(row.call_id()));
         let prepared = match (&plan, reason) {
             // Nothing would play the greeting.
-            _ if in_vain || dial_permit.refused.is_some() => None,
+            _ if browser_is_gone || dial_permit.refused.is_some() => None,
             // An orphaned call may still be answered.
             (Ok(plan), _) if reason != ClaimReason::Orphaned || matches!(call.phase(), Phase::Dialing { .. }) => {
                 // Read by the conversation, they would count against the provider's deadline.

@@ -75,7 +75,7 @@ async fn rewrite(response: Response, change: impl FnOnce(&str) -> String) -> Res
     let (mut parts, body) = response.into_parts();
     let body = to_bytes(body, MAX_PAGE).await;
     let Some(changed) = body.ok().and_then(|body| std::str::from_utf8(&body).ok().map(change)) else {
-        tracing::error!("a page could not be written for the path of the public address");
+        tracing::error!("could not rewrite a page for the path of the public address");
         return ApiError::internal().into_response();
     };
     for header in [CONTENT_LENGTH, ETAG] {

@@ -318,7 +318,9 @@ impl MediaSession {
     pub(super) async fn written(&mut self) -> bool {
         let Some(recorder) = self.recorder.take() else { return false };
         match timeout(RECORDING_CLOSED, recorder.finish()).await {
-            Ok(finished) => finished.inspect_err(|error| tracing::error!(%error, "a recording failed")).is_ok(),
+            Ok(finished) => {
+                finished.inspect_err(|error| tracing::error!(%error, "could not write a recording")).is_ok()
+            }
             Err(_) => {
                 tracing::warn!("the disk is slow: a recording is still being written");
                 true

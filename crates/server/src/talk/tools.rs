@@ -334,7 +334,7 @@ impl HttpCall {
             Ok(page) => strip_nul_value(tool_result(&page)),
             // The message may name the address, which the caller must not hear.
             Err(failure) => {
-                tracing::warn!(error = %failure, "a tool's service could not be reached");
+                tracing::warn!(error = %failure, "could not reach a tool's service");
                 error(if matches!(failure, SendError::Timeout(_)) { LATE } else { UNREACHABLE })
             }
         }

@@ -5,8 +5,8 @@
 //! it is not: beside other tests a machine may be too busy for that; they print what they saw.
 
 mod fault;
+mod fixture;
 mod probe;
-mod stage;
 
 use std::fmt;
 use std::io::Write as _;
@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use self::fault::{Fault, LONG};
+use self::fixture::Fixture;
 use self::probe::Prober;
-use self::stage::Stage;
 use crate::crash::load::Load;
 use crate::crash::look;
 use crate::crash::rng::Rng;
-use crate::crash::witness::WebhookRecorder;
+use crate::crash::webhook_recorder::WebhookRecorder;
 use crate::harness::text;
 
 const CUSTOMERS: u64 = 3;
@@ -30,40 +30,40 @@ const TIMEOUT: Duration = Duration::from_secs(90);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_nodes_survive_faults_of_their_database() {
-    survive(Stage::on_postgres().await, &Fault::OF_DATABASES).await;
+    survive(Fixture::on_postgres().await, &Fault::OF_DATABASES).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_nodes_survive_faults_of_their_machines() {
-    survive(Stage::on_postgres().await, &Fault::OF_MACHINES).await;
+    survive(Fixture::on_postgres().await, &Fault::OF_MACHINES).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_node_survives_faults_of_its_machine() {
-    survive(Stage::on_sqlite(), &[&Fault::OF_MACHINES[..], &[Fault::DiskFull]].concat()).await;
+    survive(Fixture::on_sqlite(), &[&Fault::OF_MACHINES[..], &[Fault::DiskFull]].concat()).await;
 }
 
-async fn survive(mut stage: Stage, faults: &[Fault]) {
-    let client = stage.client();
+async fn survive(mut fixture: Fixture, faults: &[Fault]) {
+    let client = fixture.client();
     let agent = client.scripted_agent(json!({})).await;
-    let witness = WebhookRecorder::start(stage.seed()).await;
-    let webhook = text(&client.create("/v1/webhooks", json!({ "url": witness.url() })).await["id"]);
-    let load = Load::start(CUSTOMERS, &stage.nodes(), &agent.id, stage.seed());
-    let mut prober = Prober::start(stage.nodes(), &agent.id, witness.clone());
-    for (fault, held, calm) in schedule(faults, stage.seed()) {
+    let recorder = WebhookRecorder::start(fixture.seed()).await;
+    let webhook = text(&client.create("/v1/webhooks", json!({ "url": recorder.url() })).await["id"]);
+    let load = Load::start(CUSTOMERS, &fixture.nodes(), &agent.id, fixture.seed());
+    let mut prober = Prober::start(fixture.nodes(), &agent.id, recorder.clone());
+    for (fault, held, calm) in schedule(faults, fixture.seed()) {
         say(format_args!("{fault:?} for {held:.1?}"));
         prober.change();
         let since = Instant::now();
-        stage.throw(fault).await;
+        fixture.throw(fault).await;
         prober.change();
         // How long a fault lasts is its nature: nothing is awaited.
         tokio::time::sleep(held.saturating_sub(since.elapsed())).await;
         prober.change();
-        stage.lift(fault).await;
+        fixture.lift(fault).await;
         prober.change();
         tokio::time::sleep(calm).await;
     }
-    for client in stage.clients() {
+    for client in fixture.clients() {
         client.look_until("/readyz", |ready| ready["status"] == "ready").await;
     }
     let probed = prober.finish().await;
@@ -73,19 +73,19 @@ async fn survive(mut stage: Stage, faults: &[Fault]) {
     say(format_args!("untrue: {:#?}", probed.untrue));
     say(format_args!("during changes: {:#?}", probed.excused));
     served.acknowledged.extend(probed.acknowledged);
-    let client = stage.client();
+    let client = fixture.client();
     look::until_at_rest(&client, &webhook, TIMEOUT).await;
-    let dials = stage.dial_log();
+    let dials = fixture.dial_log();
     let history =
-        look::at_everything(&client, &webhook, served.acknowledged, witness.posts(), &[dials.as_path()]).await;
-    let errors: Vec<_> = stage.logs().flat_map(|log| errors(&log)).collect();
+        look::at_everything(&client, &webhook, served.acknowledged, recorder.posts(), &[dials.as_path()]).await;
+    let errors: Vec<_> = fixture.logs().flat_map(|log| errors(&log)).collect();
     assert_eq!(served.wrong, Vec::<String>::new(), "{errors:#?}");
     assert_eq!(history.violations(), Vec::<String>::new());
     if rounds().is_some() {
         assert_eq!(probed.untrue, Vec::<String>::new(), "{errors:#?}");
         assert!(probed.judged >= faults.len(), "only {} probes fell between two changes", probed.judged);
     }
-    for log in stage.logs() {
+    for log in fixture.logs() {
         assert!(!log.contains("panicked"), "{log}");
     }
 }

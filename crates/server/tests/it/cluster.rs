@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::crash::history::{Acknowledged, History};
 use crate::crash::look;
-use crate::crash::witness::WebhookRecorder;
+use crate::crash::webhook_recorder::WebhookRecorder;
 use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process, json_of};
 use crate::harness::{Client, text};
@@ -100,11 +100,11 @@ impl Cluster {
         by: &Client,
         webhook: &str,
         acknowledged: Vec<Acknowledged>,
-        witness: &WebhookRecorder,
+        recorder: &WebhookRecorder,
     ) -> History {
         look::until_at_rest(by, webhook, TIMEOUT).await;
         let log = self.dial_log();
-        let history = look::at_everything(by, webhook, acknowledged, witness.posts(), &[log.as_path()]).await;
+        let history = look::at_everything(by, webhook, acknowledged, recorder.posts(), &[log.as_path()]).await;
         assert_eq!(history.violations(), Vec::<String>::new());
         history
     }
@@ -126,10 +126,10 @@ fn patient() -> Value {
 }
 
 /// Creates a receiver for all events, and returns it with the id of its endpoint.
-async fn witness(client: &Client) -> (WebhookRecorder, String) {
-    let witness = WebhookRecorder::start(1).await;
-    let webhook = client.create("/v1/webhooks", json!({ "url": witness.url() })).await;
-    (witness, text(&webhook["id"]))
+async fn recorder(client: &Client) -> (WebhookRecorder, String) {
+    let recorder = WebhookRecorder::start(1).await;
+    let webhook = client.create("/v1/webhooks", json!({ "url": recorder.url() })).await;
+    (recorder, text(&webhook["id"]))
 }
 
 /// Places calls to `to`, each with its own idempotency key. Returns them.

@@ -5,7 +5,7 @@ pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod look;
 pub(crate) mod rng;
-pub(crate) mod witness;
+pub(crate) mod webhook_recorder;
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -239,7 +239,7 @@ impl OpenAiRealtime {
                     tracing::warn!(
                         provider = PROVIDER,
                         code,
-                        "a speech-to-speech session reports an error and goes on"
+                        "a speech-to-speech session reported an error and continues"
                     );
                     Ok(Vec::new())
                 }
@@ -330,7 +330,7 @@ impl RealtimeProtocol for OpenAiRealtime {
                 Ok(self.transcribed(&message, field(&message, "transcript")))
             }
             "conversation.item.input_audio_transcription.failed" => {
-                tracing::warn!(provider = PROVIDER, "a caller's turn could not be transcribed");
+                tracing::warn!(provider = PROVIDER, "could not transcribe a caller's turn");
                 Ok(self.transcribed(&message, ""))
             }
             "response.created" => Ok(self.response_started(&message["response"])),

@@ -65,7 +65,7 @@ impl Runner {
             Ok(looked) => looked,
             Err(error) => {
                 // The dispatcher asks again as long as any wait.
-                tracing::warn!(%error, "commands to this call could not be read; trying again");
+                tracing::warn!(%error, "could not read the commands to this call; retrying");
                 return Ok(());
             }
         };

@@ -48,18 +48,18 @@ impl Runner {
                     return Ok(Committed::Written);
                 }
                 Ok(None) => {
-                    tracing::warn!("another node owns this call now: letting go of it");
+                    tracing::warn!("another node owns this call now; releasing it");
                     return Err(Stopped);
                 }
                 Err(error) if change.carrier_call_id.is_some() && store::is_duplicate(&error) => {
                     return Ok(Committed::IdTaken);
                 }
                 Err(error) if began.elapsed() < self.raised(&mut patience, &error) => {
-                    tracing::warn!(%error, "a change of this call could not be written; trying again");
+                    tracing::warn!(%error, "could not write a change of this call; retrying");
                     tokio::time::sleep(RETRY_INTERVAL).await;
                 }
                 Err(error) => {
-                    tracing::error!(%error, "a change of this call could not be written: letting go of it");
+                    tracing::error!(%error, "could not write a change of this call; releasing it");
                     return Err(Stopped);
                 }
             }

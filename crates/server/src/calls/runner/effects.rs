@@ -160,7 +160,7 @@ impl Runner {
             // If it is not answered in time, the call's deadline ends it.
             match answer_of(carrier.control.answer(&leg, events)).await {
                 Some(Ok(())) => {}
-                Some(Err(error)) => tracing::warn!(%error, "an incoming call could not be answered"),
+                Some(Err(error)) => tracing::warn!(%error, "could not answer an incoming call"),
                 None => tracing::warn!("the carrier did not take the answer to an incoming call"),
             }
             None
@@ -234,7 +234,7 @@ impl LegControl {
         let found = match answer_of(self.carrier.control.look_up(&self.leg)).await {
             Some(Ok(found)) => found,
             Some(Err(error)) => {
-                tracing::warn!(%error, "the call could not be looked up at the carrier");
+                tracing::warn!(%error, "could not look up the call at the carrier");
                 return None;
             }
             None => return None,
@@ -348,7 +348,7 @@ impl Dial {
                 }
                 Some(Err(DialError::Later { words, retry_after })) => (words, retry_after),
                 Some(Err(DialError::Unknown { words })) => {
-                    tracing::warn!(words, "the fate of a dial is unknown");
+                    tracing::warn!(words, "the outcome of a dial is unknown");
                     return CallInput::DialUnknown;
                 }
                 None => return CallInput::DialUnknown,
@@ -364,7 +364,7 @@ impl Dial {
 
     /// Waits before the next attempt; returns whether it should still be made.
     async fn wait(&self, wait: Duration, outcomes: &mpsc::UnboundedSender<TaskOutcome>) -> bool {
-        tracing::info!("the carrier takes no more calls just now; asking again");
+        tracing::info!("the carrier has no capacity for a call now; retrying");
         if outcomes.send(TaskOutcome::Input(CallInput::DialDelayed(wait))).is_err() {
             return false;
         }

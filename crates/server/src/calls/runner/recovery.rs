@@ -18,7 +18,7 @@ impl Runner {
     pub(super) async fn recover_conversation(&mut self) {
         let said = timeout(TRANSCRIPT_TIMEOUT, self.said()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
         let said = said.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the transcript of an orphaned call could not be read");
+            tracing::warn!(%error, "could not read the transcript of an orphaned call");
             Vec::new()
         });
         let recordings = Recordings::below(&self.context.config.data_dir);

@@ -103,7 +103,7 @@ enum StoppedTalk {
     Nothing,
     /// Its report.
     Report(Box<Report>),
-    /// It panicked in reporting, or did not end in time: its usage; the transcript has to do for the rest.
+    /// It panicked in reporting, or did not end in time: its usage; the rest comes from the transcript.
     Partial(UsageMeter),
 }
 
@@ -329,7 +329,7 @@ impl Runner {
                     (WrapUp { inputs, ..wrap_up(&report, &plan, &recording).await }, false)
                 }
                 StoppedTalk::Partial(usage) => {
-                    tracing::error!("a conversation did not report how it went: what was written down has to do");
+                    tracing::error!("a conversation did not report its result; using its transcript");
                     let recording = recording.repaired().await;
                     (WrapUp { usage: Some(json!(usage.usage())), recording, ..WrapUp::default() }, true)
                 }

@@ -136,7 +136,7 @@ impl TranscriptBatch {
                 }
                 Ok(false) => return None,
                 Err(error) => {
-                    tracing::warn!(%error, "lines of the transcript could not be written; trying again");
+                    tracing::warn!(%error, "could not write lines of the transcript; retrying");
                     tokio::time::sleep(RETRY_INTERVAL).await;
                 }
             }

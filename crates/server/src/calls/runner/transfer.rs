@@ -134,13 +134,11 @@ impl Runner {
                     TransferAnswer::Refused
                 }
                 Some(Err(error @ TransferError::Unknown { .. })) => {
-                    tracing::warn!(%error, "the answer to a transfer was lost: what becomes of it is awaited");
+                    tracing::warn!(%error, "the response to a transfer was lost; waiting for its outcome");
                     TransferAnswer::Unknown
                 }
                 None => {
-                    tracing::warn!(
-                        "the carrier did not respond to a request to transfer: what becomes of it is awaited"
-                    );
+                    tracing::warn!("the carrier did not respond to a request to transfer; waiting for its outcome");
                     TransferAnswer::Unknown
                 }
             };

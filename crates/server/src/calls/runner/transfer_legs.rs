@@ -65,7 +65,7 @@ impl LegControl {
         match answer_of(self.carrier.control.look_up_transfer(&self.leg, other, over)).await {
             Some(Ok(found)) => found,
             Some(Err(error)) => {
-                tracing::warn!(%error, "the leg of a transfer could not be looked up at the carrier");
+                tracing::warn!(%error, "could not look up the leg of a transfer at the carrier");
                 TransferLeg::UNKNOWN
             }
             None => TransferLeg::UNKNOWN,

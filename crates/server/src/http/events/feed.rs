@@ -75,7 +75,7 @@ async fn feed(state: HttpState, tenant: TenantId, sender: broadcast::Sender<Arc<
                 let _ = sender.send(Arc::new(event));
             }),
             Err(error) => {
-                tracing::warn!(%error, "events could not be read; their streams end");
+                tracing::warn!(%error, "could not read events; their streams end");
                 break;
             }
         }

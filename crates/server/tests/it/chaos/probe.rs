@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::crash::history::Acknowledged;
 use crate::crash::load::Nodes;
-use crate::crash::witness::WebhookRecorder;
+use crate::crash::webhook_recorder::WebhookRecorder;
 use crate::harness::{Client, text};
 
 /// The time from `/readyz` to the arrival of the webhook that says that the call is dialled. It passes in steps of [`AGAIN`], which take longer
@@ -51,9 +51,9 @@ struct Probe {
 }
 
 impl Prober {
-    pub(super) fn start(nodes: Nodes, agent: &str, witness: WebhookRecorder) -> Self {
+    pub(super) fn start(nodes: Nodes, agent: &str, recorder: WebhookRecorder) -> Self {
         let stop = CancellationToken::new();
-        let running = tokio::spawn(probe_until(stop.clone(), nodes, agent.to_owned(), witness));
+        let running = tokio::spawn(probe_until(stop.clone(), nodes, agent.to_owned(), recorder));
         Self { stop, changes: Vec::new(), running }
     }
 
@@ -80,7 +80,7 @@ impl Prober {
     }
 }
 
-async fn probe_until(stop: CancellationToken, nodes: Nodes, agent: String, witness: WebhookRecorder) -> Vec<Probe> {
+async fn probe_until(stop: CancellationToken, nodes: Nodes, agent: String, recorder: WebhookRecorder) -> Vec<Probe> {
     let mut probes = JoinSet::new();
     for number in 1.. {
         if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
@@ -89,7 +89,7 @@ async fn probe_until(stop: CancellationToken, nodes: Nodes, agent: String, witne
         let node = nodes.next();
         if is_ready(&node).await {
             let key = format!("probe-{number}");
-            probes.spawn(probe(node, nodes.clone(), key, agent.clone(), witness.clone()));
+            probes.spawn(probe(node, nodes.clone(), key, agent.clone(), recorder.clone()));
         }
     }
     probes.join_all().await
@@ -100,13 +100,13 @@ async fn is_ready(node: &Client) -> bool {
     asked.is_ok_and(|answer| answer.status() == StatusCode::OK)
 }
 
-async fn probe(node: Client, nodes: Nodes, key: String, agent: String, witness: WebhookRecorder) -> Probe {
+async fn probe(node: Client, nodes: Nodes, key: String, agent: String, recorder: WebhookRecorder) -> Probe {
     let began = Instant::now();
     let body = json!({ "agent_id": agent, "to": "+12025550111" });
     let placed = place(&node, &key, &body).await;
     let failure = match &placed {
         Err(why) => Some(format!("{} is ready, but: {why}", node.base)),
-        Ok(call) if is_dialled(call, &witness).await => None,
+        Ok(call) if is_dialled(call, &recorder).await => None,
         Ok(call) => {
             Some(format!("{} is ready, but no webhook says after {WITHIN:?} that call {call} is dialled", node.base))
         }
@@ -120,9 +120,9 @@ async fn probe(node: Client, nodes: Nodes, key: String, agent: String, witness: 
 }
 
 /// Waits for the webhook that says that a call is dialled; returns whether it arrived in time.
-async fn is_dialled(call: &str, witness: &WebhookRecorder) -> bool {
+async fn is_dialled(call: &str, recorder: &WebhookRecorder) -> bool {
     for _ in 0..WITHIN.as_millis() / AGAIN.as_millis() {
-        if witness.posts().iter().any(|post| post.call == call && post.event == "call.dialing") {
+        if recorder.posts().iter().any(|post| post.call == call && post.event == "call.dialing") {
             return true;
         }
         tokio::time::sleep(AGAIN).await;

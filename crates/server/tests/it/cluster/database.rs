@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::balancer::Balancer;
-use super::{Cluster, tell, until, witness};
+use super::{Cluster, recorder, tell, until};
 use crate::crash::load::{Load, Nodes};
 use crate::harness::postgres::Stop;
 use crate::harness::{Client, TIMEOUT};
@@ -29,7 +29,7 @@ async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_
     let balancer = Balancer::before(&members).await;
     let client = balancer.client(&cluster.key);
     let agent = client.scripted_agent(json!({})).await;
-    let (witness, webhook) = witness(&client).await;
+    let (recorder, webhook) = recorder(&client).await;
     let load = Load::start(5, &Nodes::of(vec![client.clone()]), &agent.id, 1);
     for how in [Stop::Immediate, Stop::Fast] {
         load_goes_on(&client).await;
@@ -47,7 +47,7 @@ async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_
     let served = load.finish().await;
     tell(&format!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
     assert_eq!((served.wrong, served.unanswered), (Vec::new(), 0));
-    let history = cluster.judge(&client, &webhook, served.acknowledged, &witness).await;
+    let history = cluster.judge(&client, &webhook, served.acknowledged, &recorder).await;
     assert!(history.calls.len() > 20, "there was a load");
     for member in &members {
         assert!(!member.node.log().contains("panicked"), "{}", member.node.log());

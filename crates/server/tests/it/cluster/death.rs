@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use switchhook::store::{Store, tenants};
 
-use super::{Cluster, TIMEOUT, count, patient, place, shown, tell, until, witness};
+use super::{Cluster, TIMEOUT, count, patient, place, recorder, shown, tell, until};
 
 /// The time from the death of a node to the end of every call that it owned.
 const TAKEN_OVER: Duration = Duration::from_secs(30);
@@ -17,7 +17,7 @@ async fn a_node_is_killed_with_fifty_live_calls_and_all_are_over_within_thirty_s
     let cluster = Cluster::new(&["--rate-limit", "100000", "--concurrent-calls", "60"]).await;
     let doomed = cluster.start();
     let agent = doomed.client.scripted_agent(patient()).await;
-    let (witness, webhook) = witness(&doomed.client).await;
+    let (recorder, webhook) = recorder(&doomed.client).await;
     let placed = place(&doomed.client, &agent.id, "+12025550109", 50).await;
     until("all are live", TIMEOUT, async || count(&doomed.client, "in_progress").await == 50).await;
     let others = [cluster.start(), cluster.start()];
@@ -28,7 +28,7 @@ async fn a_node_is_killed_with_fifty_live_calls_and_all_are_over_within_thirty_s
     let took =
         until("all have ended", TAKEN_OVER, async || count(client, "queued,dialing,in_progress").await == 0).await;
     tell(&format!("50 calls of a node that was killed ended after {took:.1?}"));
-    let history = cluster.judge(client, &webhook, placed, &witness).await;
+    let history = cluster.judge(client, &webhook, placed, &recorder).await;
     assert_eq!(history.calls.len(), 50);
     assert!(history.calls.iter().all(|call| call.status == "failed"));
 }
@@ -38,7 +38,7 @@ async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_
     let cluster = Cluster::new(&["--rate-limit", "100000", "--concurrent-calls", "60"]).await;
     let stopped = cluster.start();
     let agent = stopped.client.scripted_agent(patient()).await;
-    let (witness, webhook) = witness(&stopped.client).await;
+    let (recorder, webhook) = recorder(&stopped.client).await;
     let mut placed = place(&stopped.client, &agent.id, "+12025550109", 8).await;
     until("they talk", TIMEOUT, async || count(&stopped.client, "in_progress").await == 8).await;
     // These lines are silent, so the node learns only from the lease that it lost them.
@@ -76,7 +76,7 @@ async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_
         assert_eq!(shown(client, &one.call).await, before);
     }
     placed.extend(afterwards);
-    cluster.judge(client, &webhook, placed, &witness).await;
+    cluster.judge(client, &webhook, placed, &recorder).await;
     assert!(!stopped.node.log().contains("panicked"), "{}", stopped.node.log());
 }
 

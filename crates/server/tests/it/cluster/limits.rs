@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use switchhook::store::Store;
 use switchhook_core::Timestamp;
 
-use super::{Cluster, Member, count, patient, tell, witness};
+use super::{Cluster, Member, count, patient, recorder, tell};
 use crate::harness::{Agent, Client, text};
 
 /// The time within which an accepted call is dialled on a machine that is busy with a burst of requests.
@@ -78,7 +78,7 @@ async fn a_hundred_racing_identical_requests_make_one_call() {
     let members = cluster.three();
     let client = &members[0].client;
     let agent = client.scripted_agent(patient()).await;
-    let (witness, webhook) = witness(client).await;
+    let (recorder, webhook) = recorder(client).await;
     let place = async |member: &Member, to: &str| {
         let body = json!({ "agent_id": agent.id, "to": to });
         let request = member.client.request(Method::POST, "/v1/calls").header("Idempotency-Key", "once").json(&body);
@@ -96,7 +96,7 @@ async fn a_hundred_racing_identical_requests_make_one_call() {
     let call: Value = serde_json::from_slice(bodies.iter().next().expect("one")).expect("JSON");
     let placed = crate::crash::history::Acknowledged { key: "once".to_owned(), call: text(&call["id"]) };
     // One call, one of each event, one delivery of each, one dial.
-    let history = cluster.judge(client, &webhook, vec![placed], &witness).await;
+    let history = cluster.judge(client, &webhook, vec![placed], &recorder).await;
     assert_eq!((history.calls.len(), history.dials.len()), (1, 1));
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::balancer::Balancer;
-use super::{Cluster, count, patient, place, until, witness};
+use super::{Cluster, count, patient, place, recorder, until};
 use crate::crash::load::{Load, Nodes};
 
 const SOON: Duration = Duration::from_secs(15);
@@ -15,7 +15,7 @@ async fn a_rolling_restart_drops_no_call_and_refuses_no_request() {
     let cluster = Cluster::new(&["--rate-limit", "1000000", "--concurrent-calls", "150"]).await;
     let first = cluster.start();
     let agent = first.client.scripted_agent(patient()).await;
-    let (witness, webhook) = witness(&first.client).await;
+    let (recorder, webhook) = recorder(&first.client).await;
     // They are on the first node, because there is no other yet.
     let mut placed = place(&first.client, &agent.id, "+12025550109", 5).await;
     let held: Vec<String> = placed.iter().map(|one| one.call.clone()).collect();
@@ -50,7 +50,7 @@ async fn a_rolling_restart_drops_no_call_and_refuses_no_request() {
     let answers: Vec<u16> = served.answers.into_keys().collect();
     assert!(answers.iter().all(|status| matches!(status, 200 | 201)), "{answers:?}");
     placed.extend(served.acknowledged);
-    cluster.judge(&client, &webhook, placed, &witness).await;
+    cluster.judge(&client, &webhook, placed, &recorder).await;
     for reason in ["error_code=pipeline_error,unknown_error,carrier_error", "end_reason=drained"] {
         let (_, dropped) = client.get(&format!("/v1/calls?{reason}")).await;
         assert_eq!(dropped["data"], json!([]), "{reason}");

@@ -12,7 +12,7 @@ use switchhook_runtime::clock;
 use super::load::{Load, Nodes};
 use super::look;
 use super::rng::Rng;
-use super::witness::WebhookRecorder;
+use super::webhook_recorder::WebhookRecorder;
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, text};
 
@@ -44,8 +44,8 @@ async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twic
     let mut process = node.serve();
     let mut client = Client::new(process.base.clone(), key.clone());
     let agent = client.scripted_agent(json!({})).await;
-    let witness = WebhookRecorder::start(seed).await;
-    let webhook = text(&client.create("/v1/webhooks", json!({ "url": witness.url() })).await["id"]);
+    let recorder = WebhookRecorder::start(seed).await;
+    let webhook = text(&client.create("/v1/webhooks", json!({ "url": recorder.url() })).await["id"]);
     let nodes = Nodes::of(vec![client.clone()]);
     let load = Load::start(CUSTOMERS, &nodes, &agent.id, seed);
     for cycle in 1..=cycles {
@@ -55,14 +55,14 @@ async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twic
         client = Client::new(process.base.clone(), key.clone());
         nodes.are(vec![client.clone()]);
         if cycle % 10 == 0 {
-            say(format_args!("killed {cycle} times; {} POSTs so far", witness.posts().len()));
+            say(format_args!("killed {cycle} times; {} POSTs so far", recorder.posts().len()));
         }
     }
     let served = load.finish().await;
     say(format_args!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
     let rest = look::until_at_rest(&client, &webhook, TIMEOUT).await;
     let history =
-        look::at_everything(&client, &webhook, served.acknowledged, witness.posts(), &[dial_log.as_path()]).await;
+        look::at_everything(&client, &webhook, served.acknowledged, recorder.posts(), &[dial_log.as_path()]).await;
     process.kill();
 
     say(format_args!("at rest after {rest:.1?}: {} dials, {} POSTs", history.dials.len(), history.posts.len()));

@@ -6,7 +6,7 @@
 //! sent over the loopback device has arrived when sending returns. Use `#[tokio::test(start_paused = true)]`, and wait only for
 //! virtual time while a rehearsal runs.
 
-mod cast;
+mod fake_providers;
 mod line;
 
 use std::sync::Arc;
@@ -26,8 +26,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use self::cast::ProviderLog;
-pub(super) use self::cast::{FakeProviders, always, and_goodbye};
+use self::fake_providers::ProviderLog;
+pub(super) use self::fake_providers::{FakeProviders, always, and_goodbye};
 use self::line::Line;
 pub(super) use self::line::words;
 
@@ -46,7 +46,7 @@ pub(super) struct VirtualCall {
     talk: JoinHandle<Report>,
     notes: mpsc::UnboundedReceiver<Note>,
     began: Instant,
-    backstage: Arc<ProviderLog>,
+    log: Arc<ProviderLog>,
     /// When work was last in progress.
     at_work: u64,
     pub(super) transcript: Vec<Entry>,
@@ -62,7 +62,7 @@ impl VirtualCall {
 
     /// The same with speech-to-speech models, the first one preferred; the TTS of `cast` fills waits.
     pub(super) async fn begin_with(agent: &AgentConfig, cast: FakeProviders, models: Vec<Model>) -> Self {
-        let (pipeline, backstage) = cast.pipeline(agent);
+        let (pipeline, log) = cast.pipeline(agent);
         let mut prepared = Prepared::new(
             Settings {
                 agent: agent.clone(),
@@ -88,7 +88,7 @@ impl VirtualCall {
         let (_, commands) = mpsc::unbounded_channel();
         let talk = tokio::spawn(prepared.talk(media, commands, said));
         let end = refused.map(|failure| (0, Ended::By(End::Failed(failure))));
-        Self { line, talk, notes, began: Instant::now(), backstage, at_work: 0, transcript: Vec::new(), end }
+        Self { line, talk, notes, began: Instant::now(), log, at_work: 0, transcript: Vec::new(), end }
     }
 
     /// Returns the milliseconds since the call was answered.
@@ -177,7 +177,7 @@ impl VirtualCall {
 
     /// Returns the texts that the TTS was asked to speak.
     pub(super) fn spoken(&self) -> Vec<String> {
-        self.backstage.spoken.lock().expect("whole").clone()
+        self.log.spoken.lock().expect("whole").clone()
     }
 
     /// Returns the intervals of the agent's audio on the line.
@@ -229,7 +229,7 @@ impl VirtualCall {
         pass().await;
         let now = self.now();
         self.line.listen(now);
-        if self.backstage.is_at_work() {
+        if self.log.is_at_work() {
             self.at_work = now;
         }
         while let Ok(note) = self.notes.try_recv() {

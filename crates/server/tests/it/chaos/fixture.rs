@@ -32,7 +32,7 @@ const ELSEWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0
 /// The seed, unless the environment overrides it.
 const SEED: u64 = 20_261_127;
 
-pub(super) struct Stage {
+pub(super) struct Fixture {
     seed: u64,
     /// With PostgreSQL: the server, and a gate before it for each node.
     server: Option<(Server, String)>,
@@ -48,17 +48,17 @@ pub(super) struct Stage {
     shared: TempDir,
 }
 
-impl Stage {
+impl Fixture {
     /// Starts two nodes on a PostgreSQL server.
     pub(super) async fn on_postgres() -> Self {
         let server = tokio::task::block_in_place(|| Server::with_connections(CONNECTIONS));
         let database = server.database().await;
         let gates = [Gate::before(server.socket()).await, Gate::before(server.socket()).await];
         let databases = gates.iter().map(|gate| Some(gate.url_of(&database))).collect();
-        let mut stage = Self::on(databases);
-        stage.gates = gates.into();
-        stage.server = Some((server, database));
-        stage
+        let mut fixture = Self::on(databases);
+        fixture.gates = gates.into();
+        fixture.server = Some((server, database));
+        fixture
     }
 
     /// Starts a node on SQLite.
@@ -84,7 +84,7 @@ impl Stage {
         let key = text(&tokio::task::block_in_place(create)["api_key"]["key"]);
         let seed = std::env::var("SWITCHHOOK_CHAOS_SEED").ok().map(|text| text.parse().expect("a whole number"));
         let drawn = if super::rounds().is_some() { u64::from_ne_bytes(clock::random()) } else { SEED };
-        let mut stage = Self {
+        let mut fixture = Self {
             seed: seed.unwrap_or(drawn),
             server: None,
             gates: Vec::new(),
@@ -96,9 +96,9 @@ impl Stage {
             key,
             shared,
         };
-        stage.processes = (0..stage.nodes.len()).map(|number| stage.serve(number)).collect();
-        stage.show();
-        stage
+        fixture.processes = (0..fixture.nodes.len()).map(|number| fixture.serve(number)).collect();
+        fixture.show();
+        fixture
     }
 
     pub(super) fn seed(&self) -> u64 {

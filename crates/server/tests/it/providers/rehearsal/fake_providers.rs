@@ -54,10 +54,10 @@ impl FakeProviders {
     pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<ProviderLog>) {
         let Self { stt, llm, other_llms, tts } = self;
         let phrases = Conversation::phrases(agent).into_iter().collect();
-        let backstage = Arc::new(ProviderLog { phrases, ..ProviderLog::default() });
-        let tts = Breathing { tts, backstage: backstage.clone() };
+        let log = Arc::new(ProviderLog { phrases, ..ProviderLog::default() });
+        let tts = Breathing { tts, log: log.clone() };
         let llms = std::iter::once(llm).chain(other_llms).map(|llm| {
-            let llm: Arc<dyn Llm> = Arc::new(Thinking { llm, backstage: backstage.clone() });
+            let llm: Arc<dyn Llm> = Arc::new(Thinking { llm, log: log.clone() });
             (llm, LlmSettings::default())
         });
         let options =
@@ -74,7 +74,7 @@ impl FakeProviders {
             hedge: false,
             withheld: Withheld::default(),
         };
-        (pipeline, backstage)
+        (pipeline, log)
     }
 }
 
@@ -154,13 +154,13 @@ async fn understand(mut heard: mpsc::Receiver<SttEvent>, events: mpsc::Sender<St
 
 struct Thinking {
     llm: Arc<dyn Llm>,
-    backstage: Arc<ProviderLog>,
+    log: Arc<ProviderLog>,
 }
 
 #[async_trait]
 impl Llm for Thinking {
     async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
-        let _work = self.backstage.work();
+        let _work = self.log.work();
         sleep(THINKS).await;
         self.llm.respond(request, events).await
     }
@@ -176,14 +176,14 @@ impl Llm for Thinking {
 
 struct Breathing {
     tts: Arc<dyn Tts>,
-    backstage: Arc<ProviderLog>,
+    log: Arc<ProviderLog>,
 }
 
 #[async_trait]
 impl Tts for Breathing {
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
-        let _work = (!self.backstage.phrases.contains(&request.text)).then(|| self.backstage.work());
-        self.backstage.spoken.lock().expect("whole").push(request.text.clone());
+        let _work = (!self.log.phrases.contains(&request.text)).then(|| self.log.work());
+        self.log.spoken.lock().expect("whole").push(request.text.clone());
         sleep(BREATHES).await;
         self.tts.speak(request, audio).await
     }
