@@ -155,9 +155,9 @@ struct Produced {
 pub(crate) struct TtsOutput {
     format: AudioFormat,
     audio: mpsc::Sender<TtsAudio>,
-    /// What the receiver has.
+    /// The output that the receiver has.
     given: Produced,
-    /// What the current attempt has produced. It is given from where `given` ends.
+    /// The output of the current attempt. It is given from where `given` ends.
     attempt: Produced,
     /// Words that arrived before any audio. They do not prove that audio will follow, and the next attempt sends them again.
     pending_words: Vec<SpokenWord>,
