@@ -295,6 +295,19 @@ pub trait SttSession: Send + Sync {
     }
 }
 
+/// Input of an STT session, as a value: the calls of [`SttSession`].
+#[derive(Clone)]
+pub enum SttInput {
+    /// Starts in mid-call: everything before this segment has been transcribed.
+    StartAt(u32),
+    /// 20 ms of audio.
+    Audio(CallerAudio),
+    /// Voice activity began.
+    SpeechStarted,
+    /// Voice activity ended, and with it this segment.
+    SpeechStopped(u32),
+}
+
 /// An event of an STT session. Not `Debug`, which would print spoken words.
 #[derive(Clone, PartialEq, Eq)]
 pub enum SttEvent {

@@ -34,9 +34,8 @@ pub(crate) use self::wordless::spoken_text;
 use self::connection::{Connector, TIMEOUTS};
 use self::task::{SentAudio, Task};
 use super::adapter_config::AdapterConfig;
-use super::replay_buffer::SttInput;
 use super::websocket;
-use super::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+use super::{ProviderError, Stt, SttEvent, SttInput, SttOptions, SttSession};
 
 /// Inputs that may be queued for the socket: some 20 s of frames. The socket is abandoned long before.
 const AUDIO_CAPACITY: usize = 1024;
@@ -95,7 +94,7 @@ impl SttSession for StreamingSession {
     }
 
     fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(SttInput::Audio(frame.0.clone()));
+        self.tell(SttInput::Audio(frame.clone()));
     }
 
     fn speech_started(&mut self) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
 use switchhook_media::format::FRAME_DURATION;
-use switchhook_media::frame::Frame;
+use switchhook_media::frame::CallerAudio;
 use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::connection::{Connection, Connector};
 use super::protocol::SttMessage;
 use super::transcripts::Transcripts;
-use crate::SttEvent;
 use crate::failure::AttemptError;
-use crate::replay_buffer::{ReplayBuffer, SttInput};
+use crate::replay_buffer::ReplayBuffer;
 use crate::websocket::StreamError;
+use crate::{SttEvent, SttInput};
 
 /// Pauses before reconnecting.
 const RECONNECT_PAUSES: [Duration; 3] =
@@ -274,7 +274,7 @@ impl Task {
         Ok(())
     }
 
-    async fn audio(&self, connection: &mut Connection, frame: &Frame) -> Result<(), AttemptError> {
+    async fn audio(&self, connection: &mut Connection, frame: &CallerAudio) -> Result<(), AttemptError> {
         self.sent.one_more();
         connection.audio(frame).await
     }

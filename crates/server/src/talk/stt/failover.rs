@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
-use switchhook_providers::replay_buffer::{ReplayBuffer, SttInput};
-use switchhook_providers::{ProviderError, SttEvent};
+use switchhook_providers::replay_buffer::ReplayBuffer;
+use switchhook_providers::{ProviderError, SttEvent, SttInput};
 use tokio::time::Instant;
 
 /// Speech without a transcript for this long is given to the next STT.

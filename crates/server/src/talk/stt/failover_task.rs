@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
-use switchhook_providers::replay_buffer::SttInput;
-use switchhook_providers::{ProviderError, SttEvent};
+use switchhook_providers::{ProviderError, SttEvent, SttInput};
 use switchhook_runtime::panics::caught_now;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};

@@ -21,8 +21,7 @@ use std::time::Duration;
 use switchhook_media::format::FRAME_DURATION;
 use switchhook_media::frame::CallerAudio;
 use switchhook_providers::prices::Rates;
-use switchhook_providers::replay_buffer::SttInput;
-use switchhook_providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, Usage, UsageMeter};
+use switchhook_providers::{ProviderError, Stt, SttEvent, SttInput, SttOptions, SttSession, Usage, UsageMeter};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
@@ -76,7 +75,7 @@ impl SttConnection {
             SttInput::StartAt(segment) => self.session.takes_over(*segment),
             SttInput::Audio(frame) => {
                 self.given += FRAME_DURATION;
-                self.session.audio(&CallerAudio(frame.clone()));
+                self.session.audio(frame);
             }
             SttInput::SpeechStarted => self.session.speech_started(),
             SttInput::SpeechStopped(segment) => self.session.speech_stopped(*segment),
@@ -125,7 +124,7 @@ impl SpeechToText {
 
     /// Sends the next 20 ms of the caller.
     pub fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(SttInput::Audio(frame.0.clone()));
+        self.tell(SttInput::Audio(frame.clone()));
     }
 
     /// Reports that voice activity began.

@@ -1,8 +1,7 @@
 //! An STT without a fallback: it gets its input directly, and reports its own events.
 
 use futures_util::FutureExt as _;
-use switchhook_providers::SttEvent;
-use switchhook_providers::replay_buffer::SttInput;
+use switchhook_providers::{SttEvent, SttInput};
 use tokio::sync::{mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;

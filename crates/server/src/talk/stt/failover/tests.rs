@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
-use switchhook_media::frame::Frame;
+use switchhook_media::frame::{CallerAudio, Frame};
 
 use super::*;
 
 fn audio(number: i16) -> SttInput {
-    SttInput::Audio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160]))
+    SttInput::Audio(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160])))
 }
 
-fn number(frame: &Frame) -> i16 {
-    frame.samples()[0]
+fn number(frame: &CallerAudio) -> i16 {
+    frame.0.samples()[0]
 }
 
 fn says(segment: u32, text: &str) -> SttEvent {
