@@ -71,45 +71,45 @@ pub enum ProviderError {
         waited_ms: u64,
     },
     /// The provider refuses our credentials or settings, or cannot be used at all; `config_error`.
-    #[error("{provider}: {words}")]
+    #[error("{provider}: {message}")]
     Config {
         /// The provider's name.
         provider: &'static str,
         /// The provider's own message where it sent one.
-        words: String,
+        message: String,
     },
     /// The provider refuses what it accepted earlier in the call; `pipeline_error`.
-    #[error("{provider}: {words}")]
+    #[error("{provider}: {message}")]
     Refused {
         /// The provider's name.
         provider: &'static str,
         /// The provider's own message where it sent one.
-        words: String,
+        message: String,
     },
     /// The provider has no capacity, and says for how long; `pipeline_error`.
-    #[error("{provider}: {words}")]
+    #[error("{provider}: {message}")]
     Busy {
         /// The provider's name.
         provider: &'static str,
         /// The provider's own message where it sent one.
-        words: String,
+        message: String,
         /// How long to wait before the next request, in milliseconds.
         retry_after_ms: u64,
     },
     /// The provider failed; `pipeline_error`.
-    #[error("{provider}: {words}")]
+    #[error("{provider}: {message}")]
     Failed {
         /// The provider's name.
         provider: &'static str,
         /// The provider's own message where it sent one.
-        words: String,
+        message: String,
     },
 }
 
 impl ProviderError {
     /// Creates a [`ProviderError::Busy`] with this pause.
-    pub fn busy(provider: &'static str, words: String, retry_after: Duration) -> Self {
-        Self::Busy { provider, words, retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX) }
+    pub fn busy(provider: &'static str, message: String, retry_after: Duration) -> Self {
+        Self::Busy { provider, message, retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX) }
     }
 
     /// Creates a [`ProviderError::Timeout`] after this wait.
@@ -120,7 +120,7 @@ impl ProviderError {
     /// Replaces the pause of a [`ProviderError::Busy`], for when part of it has passed.
     pub fn retry_after(self, pause: Duration) -> Self {
         match self {
-            Self::Busy { provider, words, .. } => Self::busy(provider, words, pause),
+            Self::Busy { provider, message, .. } => Self::busy(provider, message, pause),
             error => error,
         }
     }
@@ -145,7 +145,7 @@ impl ProviderError {
     #[must_use]
     pub fn of_proven(self) -> Self {
         match self {
-            Self::Config { provider, words } => Self::Refused { provider, words },
+            Self::Config { provider, message } => Self::Refused { provider, message },
             error => error,
         }
     }
@@ -330,16 +330,16 @@ pub enum SttEvent {
         /// The code the call fails with.
         code: ErrorCode,
         /// What happened.
-        words: String,
+        message: String,
     },
 }
 
 /// Runs a transcription and reports a panic as [`SttEvent::Failed`].
 pub(crate) async fn understood(events: mpsc::Sender<SttEvent>, work: impl Future<Output = ()>) {
     if let Err(panicked) = caught(work).await {
-        let words = format!("speech to text: {panicked}");
+        let message = format!("speech to text: {panicked}");
         // When the receiver is gone, the call is over.
-        let _ = events.send(SttEvent::Failed { code: ErrorCode::PipelineError, words }).await;
+        let _ = events.send(SttEvent::Failed { code: ErrorCode::PipelineError, message }).await;
     }
 }
 
@@ -403,7 +403,7 @@ pub struct RefusedTool {
     /// Its name.
     pub name: String,
     /// What the server says about it.
-    pub words: String,
+    pub message: String,
 }
 
 /// A tool as the model sees it.

@@ -70,7 +70,7 @@ impl RefusedTools {
     pub(super) fn among(&self, tools: &[ToolSpec]) -> Vec<RefusedTool> {
         let state = self.state();
         let of = |tool: &ToolSpec| {
-            Some(RefusedTool { name: tool.name.clone(), words: state.refused.get(&written(tool))?.clone() })
+            Some(RefusedTool { name: tool.name.clone(), message: state.refused.get(&written(tool))?.clone() })
         };
         tools.iter().filter_map(of).collect()
     }

@@ -26,7 +26,7 @@ impl ScriptedLlm {
             None => Flow::table_booking(),
             Some(given) => serde_path_to_error::deserialize(given).map_err(|error| ProviderError::Config {
                 provider: PROVIDER,
-                words: format!("settings.flow.{}: {}", error.path(), error.inner()),
+                message: format!("settings.flow.{}: {}", error.path(), error.inner()),
             })?,
         };
         Ok(Self { flow })

@@ -285,7 +285,7 @@ impl Task {
             ErrorCode::ConfigError if self.proven => ErrorCode::PipelineError,
             code => code,
         };
-        let _ = self.events.send(SttEvent::Failed { code, words: failure.error.to_string() }).await;
+        let _ = self.events.send(SttEvent::Failed { code, message: failure.error.to_string() }).await;
     }
 }
 

@@ -444,7 +444,7 @@ fn talk_end(end: &Ended, redactor: &Redactor) -> TalkEnd {
         End::MaxDuration => TalkEnd::MaxDuration,
         End::VoicemailHungUp | End::VoicemailMessageLeft => TalkEnd::Voicemail,
         // A provider's error message may quote the caller.
-        End::Failed(failure) => failed(&Failure::new(failure.code, redactor.text(&failure.words))),
+        End::Failed(failure) => failed(&Failure::new(failure.code, redactor.text(&failure.message))),
     }
 }
 
@@ -462,7 +462,7 @@ pub(super) fn failed(failure: &Failure) -> TalkEnd {
             FailureCode::Config => TalkFailure::ConfigError,
             FailureCode::Refused | FailureCode::Pipeline => TalkFailure::PipelineError,
         },
-        error: failure.words.clone().into(),
+        error: failure.message.clone().into(),
     }
 }
 

@@ -154,9 +154,9 @@ impl SttFailover {
                 self.settle(segment, text)
             }
             SttEvent::EndOfTurn => vec![Step::Tell(SttEvent::EndOfTurn)],
-            SttEvent::Failed { code, words } => {
+            SttEvent::Failed { code, message } => {
                 self.running = false;
-                self.lost(code, words);
+                self.lost(code, message);
                 let mut steps = vec![Step::LetGo];
                 if !self.opening {
                     steps.extend(self.open_next());
@@ -218,8 +218,8 @@ impl SttFailover {
             self.next += 1;
             return Some(Step::Open { position: self.next - 1 });
         }
-        let (code, words) = self.lost.take().filter(|_| !self.running)?;
-        Some(Step::Tell(SttEvent::Failed { code, words }))
+        let (code, message) = self.lost.take().filter(|_| !self.running)?;
+        Some(Step::Tell(SttEvent::Failed { code, message }))
     }
 
     /// Handles that the STT is open.

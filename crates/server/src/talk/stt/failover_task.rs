@@ -97,8 +97,8 @@ impl FailoverLoop {
                     None => break,
                 },
                 event = next_event(&mut self.running) => {
-                    if let SttEvent::Failed { words, .. } = &event {
-                        tracing::warn!(error = words, "an STT provider failed in mid-call");
+                    if let SttEvent::Failed { message, .. } = &event {
+                        tracing::warn!(error = message, "an STT provider failed in mid-call");
                     }
                     self.failover.handle_event(event, Instant::now())
                 }
@@ -159,13 +159,14 @@ impl FailoverLoop {
 /// Returns the next event of the running STT; pends forever if none runs. Cancel safe.
 async fn next_event(running: &mut Option<Running>) -> SttEvent {
     let Some(running) = running else { return std::future::pending().await };
-    let stopped = || SttEvent::Failed { code: ErrorCode::PipelineError, words: format!("{STT} stopped unexpectedly") };
+    let stopped =
+        || SttEvent::Failed { code: ErrorCode::PipelineError, message: format!("{STT} stopped unexpectedly") };
     running.events.recv().await.unwrap_or_else(stopped)
 }
 
 /// Waits for the STT that is being opened; pends forever if none is. Cancel safe.
 async fn done(opening: &mut Option<Opening>) -> Result<Running, ProviderError> {
     let Some(opening) = opening else { return std::future::pending().await };
-    let stopped = || ProviderError::Failed { provider: STT, words: "it stopped unexpectedly".to_owned() };
+    let stopped = || ProviderError::Failed { provider: STT, message: "it stopped unexpectedly".to_owned() };
     opening.await.unwrap_or_else(|_| Err(stopped()))
 }

@@ -25,7 +25,7 @@ impl SingleStt {
                     Some(connection)
                 }
                 Err(error) => {
-                    let failed = SttEvent::Failed { code: error.code(), words: error.to_string() };
+                    let failed = SttEvent::Failed { code: error.code(), message: error.to_string() };
                     // A driver that is gone needs no event.
                     let _ = events.send(failed).await;
                     None

@@ -104,7 +104,7 @@ impl Provider for Theatre {
         };
         if opened > 1 && self.refuses {
             tokio::time::sleep(Duration::from_millis(4_500)).await;
-            return Err(ProviderError::Failed { provider: "theatre", words: "it is closed".to_owned() });
+            return Err(ProviderError::Failed { provider: "theatre", message: "it is closed".to_owned() });
         }
         let (sender, commands) = mpsc::unbounded_channel();
         let _ = self.stages.send(Fixture { events, commands });
@@ -306,7 +306,7 @@ async fn a_model_that_dies_and_cannot_be_reached_again_leaves_no_dead_air() {
     let voices: [(&str, Option<Arc<dyn Tts>>); 2] = [("none", None), ("scripted", Some(Arc::new(ScriptedTts)))];
     let calls = voices.map(|(name, voice)| async move {
         let (call, stage, turn_ended) = Call::asked(voice, true).await;
-        let broke = ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() };
+        let broke = ProviderError::Failed { provider: "theatre", message: "it broke".to_owned() };
         stage.tell(RealtimeEvent::Lost(broke)).await;
         let report = call.talk.await.expect("it ends");
         let silence = call.line.longest_silence(turn_ended, call.line.now());
@@ -318,7 +318,7 @@ async fn a_model_that_dies_and_cannot_be_reached_again_leaves_no_dead_air() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_session_is_replaced_twice_and_the_caller_is_answered_by_the_next() {
-    let broke = || ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() };
+    let broke = || ProviderError::Failed { provider: "theatre", message: "it broke".to_owned() };
     let (mut call, mut stage, turn_ended) = Call::asked(Some(Arc::new(ScriptedTts)), false).await;
     for _ in 0..2 {
         stage.tell(RealtimeEvent::Lost(broke())).await;

@@ -21,7 +21,7 @@ fn says(segment: u32, text: &str) -> SttEvent {
 }
 
 fn dies() -> SttEvent {
-    SttEvent::Failed { code: ErrorCode::PipelineError, words: "It broke.".to_owned() }
+    SttEvent::Failed { code: ErrorCode::PipelineError, message: "It broke.".to_owned() }
 }
 
 /// Returns the steps as text, without audio.
@@ -38,7 +38,7 @@ fn shown(steps: Vec<Step>) -> Vec<String> {
         Step::Tell(SttEvent::Partial { text }) => Some(format!("~ {text}")),
         Step::Tell(SttEvent::Final { segment, text }) => Some(format!("{segment} {text}")),
         Step::Tell(SttEvent::EndOfTurn) => Some("judged".to_owned()),
-        Step::Tell(SttEvent::Failed { code, words }) => Some(format!("{}: {words}", code.as_str())),
+        Step::Tell(SttEvent::Failed { code, message }) => Some(format!("{}: {message}", code.as_str())),
     };
     steps.into_iter().filter_map(show).collect()
 }
@@ -98,7 +98,7 @@ fn one_that_is_late_goes_on_until_another_is_open_and_stays_if_it_is_first() {
 #[test]
 fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_reported() {
     let now = Instant::now();
-    let refused = ProviderError::Config { provider: "b", words: "Wrong key.".to_owned() };
+    let refused = ProviderError::Config { provider: "b", message: "Wrong key.".to_owned() };
     let mut failover = waiting(3, now);
     failover.handle_event(dies(), now);
     assert_eq!(shown(failover.not_opened(&refused)), ["open 2"]);
@@ -118,7 +118,7 @@ fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_reported() {
 #[test]
 fn a_wrong_key_of_the_first_one_is_a_wrong_setting_unless_another_takes_over() {
     let now = Instant::now();
-    let wrong = || SttEvent::Failed { code: ErrorCode::ConfigError, words: "Wrong key.".to_owned() };
+    let wrong = || SttEvent::Failed { code: ErrorCode::ConfigError, message: "Wrong key.".to_owned() };
     assert_eq!(shown(waiting(1, now).handle_event(wrong(), now)), ["let go", "config_error: Wrong key."]);
     let mut failover = waiting(2, now);
     failover.handle_event(wrong(), now);
@@ -145,7 +145,7 @@ fn who_speaks_before_a_recogniser_is_open_is_heard_by_the_first_that_opens() {
     failover.handle_input(SttInput::SpeechStarted, now);
     failover.handle_input(audio(1), now);
     failover.handle_input(SttInput::SpeechStopped(0), now);
-    let busy = ProviderError::Failed { provider: "x", words: "busy".to_owned() };
+    let busy = ProviderError::Failed { provider: "x", message: "busy".to_owned() };
     assert_eq!(shown(failover.not_opened(&busy)), ["open 1"]);
     assert_eq!(shown(failover.opened(now)), ["adopt", "pass from 0", "pass start", "pass stop 0"]);
     assert!(!failover.has_taken_over());
@@ -153,7 +153,7 @@ fn who_speaks_before_a_recogniser_is_open_is_heard_by_the_first_that_opens() {
 
 #[test]
 fn where_none_opens_the_call_learns_why_and_a_wrong_setting_is_one() {
-    let wrong = ProviderError::Config { provider: "x", words: "wrong key".to_owned() };
+    let wrong = ProviderError::Config { provider: "x", message: "wrong key".to_owned() };
     let mut failover = SttFailover::new(1);
     failover.begin();
     assert_eq!(shown(failover.not_opened(&wrong)), ["config_error: x: wrong key"]);
@@ -334,7 +334,7 @@ impl World {
                 self.opened = Some(Self::stt(fate));
                 self.failover.opened(self.now)
             } else {
-                self.failover.not_opened(&ProviderError::Failed { provider: "x", words: "No.".to_owned() })
+                self.failover.not_opened(&ProviderError::Failed { provider: "x", message: "No.".to_owned() })
             };
             self.take(steps);
         }
