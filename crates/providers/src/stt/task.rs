@@ -131,7 +131,7 @@ impl Task {
                     self.unanswered(AttemptError::timeout(stream_config.name, stream_config.finalize_timeout_without_words))?;
                 }
                 let events = self.transcripts.expire(Instant::now());
-                self.tell(events).await?;
+                self.send(events).await?;
             }
             () = sleep_until(keepalive) => connection.keepalive(Instant::now()).await?,
         }
@@ -168,7 +168,7 @@ impl Task {
                         let words = "it sent more words than anybody can have said".to_owned();
                         return Err(AttemptError { retry_after: None, ..connection.session.lost(words) }.into());
                     }
-                    self.tell(events).await?;
+                    self.send(events).await?;
                 }
             }
         }
@@ -205,7 +205,7 @@ impl Task {
         }
     }
 
-    async fn tell(&mut self, events: Vec<SttEvent>) -> Result<(), StreamEnd> {
+    async fn send(&mut self, events: Vec<SttEvent>) -> Result<(), StreamEnd> {
         for event in events {
             if let SttEvent::Final { segment, .. } = &event {
                 self.replay.settled(*segment);

@@ -120,7 +120,7 @@ impl Runner {
             _ if !in_conversation => {
                 tracing::warn!("a command came after the end of the call was decided: it is not carried out");
             }
-            CallCommand::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
+            CallCommand::Say { text, interrupt } => self.talk.send(talk::Command::Say { text, interrupt }),
             CallCommand::Dtmf { digits } => self.press(&digits),
             CallCommand::Transfer { to } => self.transfer(&to, EndedBy::Api),
         }
@@ -184,7 +184,7 @@ impl Runner {
     pub(super) fn pressed(&mut self, in_band: Option<String>) {
         self.pressing = false;
         if let Some(keys) = in_band {
-            self.talk.tell(talk::Command::Dtmf(keys));
+            self.talk.send(talk::Command::Dtmf(keys));
         }
         if self.call.is_in_conversation() {
             self.press_next();

@@ -183,7 +183,7 @@ impl Talk {
     }
 
     /// Sends a command to the conversation if it is running.
-    pub(super) fn tell(&self, command: Command) {
+    pub(super) fn send(&self, command: Command) {
         if let TalkState::Running { commands, .. } = &self.stage
             && commands.send(command).is_err()
         {
@@ -195,7 +195,7 @@ impl Talk {
     pub(super) fn answered_by(&mut self, verdict: Verdict) {
         match self.stage {
             TalkState::NotBegun => self.verdict = Some(verdict),
-            _ => self.tell(verdict.into()),
+            _ => self.send(verdict.into()),
         }
     }
 

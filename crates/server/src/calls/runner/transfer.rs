@@ -99,7 +99,7 @@ impl Runner {
         let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
         let Ok(to) = to.parse::<PhoneNumber>() else {
             tracing::error!("a command names a number that cannot be dialled");
-            self.talk.tell(talk::Command::TransferFailed);
+            self.talk.send(talk::Command::TransferFailed);
             return;
         };
         if self.transfers.under_way.is_some() {
@@ -119,7 +119,7 @@ impl Runner {
             watch: TransferWatch::new(self.context.clock.now()),
             looks: 0,
         });
-        self.talk.tell(talk::Command::TransferStarted);
+        self.talk.send(talk::Command::TransferStarted);
         let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
         let called = CalledNumber::over(&self.row.provider, to);
         self.ask_carrier(async move {
@@ -262,8 +262,8 @@ impl Runner {
     pub(super) fn line_returned(&mut self, media: Media) {
         let of_transfer = |transfer: &mut Transfer| transfer.reports == TransferReports::MediaReturns;
         if self.talk.is_running() && self.transfers.under_way.take_if(of_transfer).is_some() {
-            self.talk.tell(talk::Command::LineReturned(Box::new(media)));
-            self.talk.tell(talk::Command::TransferFailed);
+            self.talk.send(talk::Command::LineReturned(Box::new(media)));
+            self.talk.send(talk::Command::TransferFailed);
         }
     }
 
@@ -357,7 +357,7 @@ impl Runner {
         if transfer.media_gone {
             return Some(CallInput::TalkEnded(TalkEnd::MediaLost));
         }
-        self.talk.tell(talk::Command::TransferFailed);
+        self.talk.send(talk::Command::TransferFailed);
         None
     }
 }

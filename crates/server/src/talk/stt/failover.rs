@@ -26,7 +26,7 @@ pub(super) enum Step {
     /// Drop the running STT: it has failed.
     LetGo,
     /// Report an event to the conversation.
-    Tell(SttEvent),
+    Report(SttEvent),
 }
 
 /// The providers of one call.
@@ -146,14 +146,14 @@ impl SttFailover {
                 if !self.partial.is_empty() {
                     self.replay.words();
                 }
-                vec![Step::Tell(SttEvent::Partial { text: join(&self.stands, &self.partial) })]
+                vec![Step::Report(SttEvent::Partial { text: join(&self.stands, &self.partial) })]
             }
             SttEvent::Final { segment, text } => {
                 self.replay.words();
                 self.partial.clear();
                 self.settle(segment, text)
             }
-            SttEvent::EndOfTurn => vec![Step::Tell(SttEvent::EndOfTurn)],
+            SttEvent::EndOfTurn => vec![Step::Report(SttEvent::EndOfTurn)],
             SttEvent::Failed { code, message } => {
                 self.running = false;
                 self.lost(code, message);
@@ -203,7 +203,7 @@ impl SttFailover {
 
     fn say(&mut self, segment: u32, text: &str) -> Step {
         let text = join(&std::mem::take(&mut self.stands), text);
-        Step::Tell(SttEvent::Final { segment, text })
+        Step::Report(SttEvent::Final { segment, text })
     }
 
     /// Records the error. A refusal after another STT took over is a failure, not a wrong setting.
@@ -219,7 +219,7 @@ impl SttFailover {
             return Some(Step::Open { position: self.next - 1 });
         }
         let (code, message) = self.lost.take().filter(|_| !self.running)?;
-        Some(Step::Tell(SttEvent::Failed { code, message }))
+        Some(Step::Report(SttEvent::Failed { code, message }))
     }
 
     /// Handles that the STT is open.

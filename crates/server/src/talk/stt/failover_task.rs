@@ -45,7 +45,7 @@ impl FailoverTask {
     }
 
     /// Sends input. The task never blocks for long: if the queue is full, the call's driver has stopped reading.
-    pub(super) fn tell(&self, input: SttInput) {
+    pub(super) fn send(&self, input: SttInput) {
         let _ = self.input.try_send(input);
     }
 
@@ -131,7 +131,7 @@ impl FailoverLoop {
         match step {
             Step::Pass(input) => {
                 if let Some(running) = &mut self.running
-                    && caught_now(|| running.connection.tell(&input)).is_err()
+                    && caught_now(|| running.connection.send(&input)).is_err()
                 {
                     running.events.close();
                 }
@@ -151,7 +151,7 @@ impl FailoverLoop {
             Step::Discard => self.opened = None,
             Step::LetGo => self.running = None,
             // A driver that is gone needs no event.
-            Step::Tell(event) => drop(self.events.send(event).await),
+            Step::Report(event) => drop(self.events.send(event).await),
         }
     }
 }

@@ -70,7 +70,7 @@ impl Drop for SttConnection {
 }
 
 impl SttConnection {
-    fn tell(&mut self, input: &SttInput) {
+    fn send(&mut self, input: &SttInput) {
         match input {
             SttInput::StartAt(segment) => self.session.takes_over(*segment),
             SttInput::Audio(frame) => {
@@ -124,23 +124,23 @@ impl SpeechToText {
 
     /// Sends the next 20 ms of the caller.
     pub fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(SttInput::Audio(frame.clone()));
+        self.send(SttInput::Audio(frame.clone()));
     }
 
     /// Reports that voice activity began.
     pub fn speech_started(&mut self) {
-        self.tell(SttInput::SpeechStarted);
+        self.send(SttInput::SpeechStarted);
     }
 
     /// Reports that voice activity, and with it this segment, ended.
     pub fn speech_stopped(&mut self, segment: u32) {
-        self.tell(SttInput::SpeechStopped(segment));
+        self.send(SttInput::SpeechStopped(segment));
     }
 
-    fn tell(&mut self, input: SttInput) {
+    fn send(&mut self, input: SttInput) {
         match &mut self.route {
-            SttRoute::SingleStt(alone) => alone.tell(input),
-            SttRoute::FailoverTask(relayed) => relayed.tell(input),
+            SttRoute::SingleStt(alone) => alone.send(input),
+            SttRoute::FailoverTask(relayed) => relayed.send(input),
         }
     }
 

@@ -35,11 +35,11 @@ impl SingleStt {
         Self::Opening { opening: AbortOnDropHandle::new(tokio::spawn(opening.in_current_span())), waiting: Vec::new() }
     }
 
-    pub(super) fn tell(&mut self, input: SttInput) {
+    pub(super) fn send(&mut self, input: SttInput) {
         match self {
             Self::Open(connection) => {
                 if let Some(connection) = connection {
-                    connection.tell(&input);
+                    connection.send(&input);
                 }
             }
             Self::Opening { opening, waiting } => {
@@ -47,7 +47,7 @@ impl SingleStt {
                 let Some(opened) = opening.now_or_never() else { return };
                 let mut connection = opened.unwrap_or_default();
                 if let Some(connection) = &mut connection {
-                    waiting.iter().for_each(|input| connection.tell(input));
+                    waiting.iter().for_each(|input| connection.send(input));
                 }
                 *self = Self::Open(connection);
             }

@@ -35,10 +35,10 @@ fn shown(steps: Vec<Step>) -> Vec<String> {
         Step::Adopt => Some("adopt".to_owned()),
         Step::Discard => Some("discard".to_owned()),
         Step::LetGo => Some("let go".to_owned()),
-        Step::Tell(SttEvent::Partial { text }) => Some(format!("~ {text}")),
-        Step::Tell(SttEvent::Final { segment, text }) => Some(format!("{segment} {text}")),
-        Step::Tell(SttEvent::EndOfTurn) => Some("judged".to_owned()),
-        Step::Tell(SttEvent::Failed { code, message }) => Some(format!("{}: {message}", code.as_str())),
+        Step::Report(SttEvent::Partial { text }) => Some(format!("~ {text}")),
+        Step::Report(SttEvent::Final { segment, text }) => Some(format!("{segment} {text}")),
+        Step::Report(SttEvent::EndOfTurn) => Some("judged".to_owned()),
+        Step::Report(SttEvent::Failed { code, message }) => Some(format!("{}: {message}", code.as_str())),
     };
     steps.into_iter().filter_map(show).collect()
 }
@@ -230,7 +230,7 @@ struct TestStt {
 }
 
 impl TestStt {
-    fn tell(&mut self, input: &SttInput) {
+    fn send(&mut self, input: &SttInput) {
         match input {
             SttInput::StartAt(segment) => self.next = *segment,
             SttInput::Audio(frame) if number(frame) == 0 => {
@@ -301,7 +301,7 @@ impl World {
     fn take(&mut self, steps: Vec<Step>) {
         for step in steps {
             match step {
-                Step::Pass(input) => self.running.as_mut().expect("somebody runs").tell(&input),
+                Step::Pass(input) => self.running.as_mut().expect("somebody runs").send(&input),
                 Step::Open { position } => {
                     let frames = self.fates[position].opens_after;
                     self.opening = Some((self.now + FRAME_DURATION * frames, position));
@@ -309,13 +309,13 @@ impl World {
                 Step::Adopt => self.running = self.opened.take(),
                 Step::Discard => self.opened = None,
                 Step::LetGo => self.running = None,
-                Step::Tell(SttEvent::Final { segment, text }) => drop(self.finals.insert(segment, text)),
-                Step::Tell(_) => panic!("the last one is good"),
+                Step::Report(SttEvent::Final { segment, text }) => drop(self.finals.insert(segment, text)),
+                Step::Report(_) => panic!("the last one is good"),
             }
         }
     }
 
-    fn tell(&mut self, input: SttInput) {
+    fn send(&mut self, input: SttInput) {
         let steps = self.failover.handle_input(input, self.now);
         self.take(steps);
     }
@@ -323,7 +323,7 @@ impl World {
     /// Sends 20 ms of the caller, and runs what happens meanwhile.
     fn hear(&mut self, number: i16) {
         self.now += FRAME_DURATION;
-        self.tell(audio(number));
+        self.send(audio(number));
         for event in self.running.as_mut().map(TestStt::says).unwrap_or_default() {
             let steps = self.failover.handle_event(event, self.now);
             self.take(steps);
@@ -359,13 +359,13 @@ proptest! {
             for at in 0..length {
                 // Voice activity is detected after 80 ms, and its end after 200.
                 if at == 4 {
-                    world.tell(SttInput::SpeechStarted);
+                    world.send(SttInput::SpeechStarted);
                 }
                 word += 1;
                 world.hear(word);
             }
             (0..10).for_each(|_| world.hear(0));
-            world.tell(SttInput::SpeechStopped(segment));
+            world.send(SttInput::SpeechStopped(segment));
         }
         (0..700).for_each(|_| world.hear(0));
         let said: Vec<String> = (1..=word).map(|word| word.to_string()).collect();
