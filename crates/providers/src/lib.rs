@@ -1,6 +1,6 @@
 //! STT, LLM, TTS and speech to speech: the traits that providers implement.
 //!
-//! One provider is created per connection and shared by all calls. Each call works through a session or a future of its own:
+//! One provider is created per connection and shared by all calls. Each call works through its own session or future:
 //! **dropping it cancels the work** and frees its resources, so there is no cancel method to forget. Results arrive in
 //! channels that the call's driver reads; a full channel means backpressure, a closed one that the call is over.
 //!
@@ -329,7 +329,7 @@ pub enum SttEvent {
     Failed {
         /// The code the call fails with.
         code: ErrorCode,
-        /// What happened.
+        /// The message.
         message: String,
     },
 }
@@ -402,7 +402,7 @@ pub struct LlmRequest {
 pub struct RefusedTool {
     /// Its name.
     pub name: String,
-    /// What the server says about it.
+    /// The server's message about it.
     pub message: String,
 }
 

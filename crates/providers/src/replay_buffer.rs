@@ -44,7 +44,7 @@ impl ReplayBuffer {
         self.since_words = 0;
     }
 
-    /// Drops the audio of a segment that became final: everything up to its end or, if its words came earlier, all but the last frames.
+    /// Drops the audio of a segment that became final: everything until it ended or, if its words came earlier, all but the last frames.
     pub fn settled(&mut self, segment: u32) {
         let end =
             self.items.iter().position(|item| matches!(item, SttInput::SpeechStopped(number) if *number == segment));

@@ -34,7 +34,7 @@ pub(crate) struct LlmFailure {
 pub(crate) enum Retry {
     /// Do not retry.
     None,
-    /// Send the same request once more, after at least this long.
+    /// Send the same request again, after at least this long.
     Same {
         /// The pause that the server requests.
         after: Duration,

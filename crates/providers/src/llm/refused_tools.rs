@@ -163,7 +163,7 @@ fn without_digits(words: &str) -> String {
     words.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// What a refusal shows.
+/// The conclusion from a refusal.
 pub(super) enum Learnt {
     /// The tool of this name is refused.
     Refused(String),

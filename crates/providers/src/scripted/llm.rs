@@ -20,7 +20,7 @@ impl ScriptedLlm {
     /// Creates a model with the flow in a connection's `settings.flow`, by default the table booking.
     ///
     /// # Errors
-    /// What is wrong with the flow.
+    /// When the flow is not valid.
     pub fn new(flow: Option<&Value>) -> Result<Self, ProviderError> {
         let flow = match flow {
             None => Flow::table_booking(),

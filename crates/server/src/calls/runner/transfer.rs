@@ -25,7 +25,7 @@ const MEDIA_AGAIN: Duration = Duration::from_secs(10);
 /// How often a number that rings for too long is looked up before the call is ended.
 const LATE_LOOKS: u32 = 3;
 
-/// What is known of a transfer that the carrier was asked for.
+/// The carrier's answer to a request to transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TransferAnswer {
     /// The carrier transfers the call.
@@ -147,7 +147,7 @@ impl Runner {
         });
     }
 
-    /// What the carrier's answer to a transfer means for the call. Its end may have been reported already.
+    /// Handles the carrier's answer to a transfer. Its end may have been reported already.
     pub(super) fn transfer_answered(&mut self, number: u32, answer: TransferAnswer) -> Option<CallInput> {
         let now = self.context.clock.now();
         let transfer = self.transfers.undecided(number)?;
@@ -267,7 +267,7 @@ impl Runner {
         }
     }
 
-    /// What the carrier was to do next about a transfer did not happen in time.
+    /// Handles that the carrier did not take the next step of a transfer in time.
     pub(super) fn transfer_waited_out(&mut self) -> Option<CallInput> {
         let transfer = self.transfers.under_way.as_mut()?;
         match transfer.reports {
