@@ -322,6 +322,7 @@ mod tests {
         assert_eq!(refused.to_string(), "is refused by this tenant's dial policy: calls may cost 2.50 USD per day");
         let own = DialFacts { own_number: true, ..ORDINARY };
         assert_eq!(check(&policy, "+12025550100", &own), Err(DialRefused::OwnNumber));
+        assert!(DialRefused::OwnNumber.is_lasting() && !refused.is_lasting(), "tomorrow has its own limits");
     }
 
     #[test]
