@@ -196,7 +196,7 @@ compilation() {
 
 # Unit tests of the database. With a PostgreSQL server they run on both engines, so they run once, in that step.
 STORES='package(switchhook) & kind(lib)
-    & test(/^(store|webhooks|calls::(place|runner)|cli::doctor::stored|http::(health|tests|webhooks))::/)'
+    & test(/^(store|webhooks|calls::(dial_permission|place|runner)|cli::doctor::stored|http::(health|tests|webhooks))::/)'
 # Service tests that start a PostgreSQL server themselves, whatever the others run on.
 OWN_POSTGRES='test(/^(chaos|cluster|crash::history|faults::(database|lost_answer|small_database))::/)'
 # Service tests of what other systems say: the database learns nothing there that the tests of Twilio and of simulated calls do not

@@ -86,7 +86,7 @@ async fn main() -> anyhow::Result<()> {
     if args.json {
         println!("{result:#}");
     } else {
-        tell(&result);
+        print_figures(&result);
     }
     anyhow::ensure!(result["completed"] == args.calls, "not every call completed");
     Ok(())
@@ -145,7 +145,7 @@ fn percentile(mut values: Vec<u64>, percent: usize) -> Option<u64> {
     values.get((values.len() * percent).div_ceil(100).saturating_sub(1)).copied()
 }
 
-fn tell(result: &Value) {
+fn print_figures(result: &Value) {
     let of = |name: &str| result[name].as_f64().unwrap_or(0.0);
     println!(
         "{} of {} calls completed, {} turns, {:.1} call-minutes",

@@ -134,26 +134,26 @@ impl Dialed {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DialError {
     /// No phone rang, and none will.
-    #[error("{words}")]
+    #[error("{message}")]
     Refused {
         /// The error code of the call.
         code: ErrorCode,
         /// The carrier's message.
-        words: String,
+        message: String,
     },
     /// The carrier takes no further calls for now. No phone rang; the dial may be repeated.
-    #[error("{words}")]
+    #[error("{message}")]
     Later {
         /// The carrier's message.
-        words: String,
+        message: String,
         /// When to ask again, where it said so.
         retry_after: Option<Duration>,
     },
     /// The answer was lost or ambiguous: a phone may be ringing.
-    #[error("{words}")]
+    #[error("{message}")]
     Unknown {
         /// Description of the failure.
-        words: String,
+        message: String,
     },
 }
 
@@ -240,19 +240,19 @@ pub enum TransferError {
     #[error(transparent)]
     Refused(#[from] CarrierError),
     /// The answer was lost: the carrier may be ringing the number.
-    #[error("{words}")]
+    #[error("{message}")]
     Unknown {
         /// Description of the failure.
-        words: String,
+        message: String,
     },
 }
 
 /// A request to the carrier failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{words}")]
+#[error("{message}")]
 pub struct CarrierError {
     /// `carrier_unauthorized` or `carrier_error`.
     pub code: ErrorCode,
     /// The carrier's message.
-    pub words: String,
+    pub message: String,
 }

@@ -126,6 +126,14 @@ pub enum DialRefused {
     Cost(u64),
 }
 
+impl DialRefused {
+    /// Returns whether the rule refuses the number until the policy or the number changes, and not for today only.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        !matches!(self, Self::PerNumber(_) | Self::Cost(_))
+    }
+}
+
 impl fmt::Display for DialRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -164,10 +172,10 @@ impl DialPolicy {
     ///
     /// # Errors
     /// The first rule that refuses it.
-    pub fn judge(&self, to: &PhoneNumber, facts: &DialFacts) -> Result<(), DialRefused> {
+    pub fn check(&self, to: &PhoneNumber, facts: &DialFacts) -> Result<(), DialRefused> {
         // No number is dialled for a conversation in a browser; its cost still counts.
         if !to.is_web() {
-            self.judge_number(to, facts)?;
+            self.check_number(to, facts)?;
         }
         match self.cost_per_day_micros {
             Some(most) if facts.cost_today_micros >= most => Err(DialRefused::Cost(most)),
@@ -175,7 +183,7 @@ impl DialPolicy {
         }
     }
 
-    fn judge_number(&self, to: &PhoneNumber, facts: &DialFacts) -> Result<(), DialRefused> {
+    fn check_number(&self, to: &PhoneNumber, facts: &DialFacts) -> Result<(), DialRefused> {
         let matches = |prefix: &&Prefix| names(to, prefix);
         if facts.own_number {
             return Err(DialRefused::OwnNumber);
@@ -238,14 +246,14 @@ mod tests {
         DialPolicy { allow: prefixes(allow), deny: prefixes(deny), ..DialPolicy::default() }
     }
 
-    fn judge(policy: &DialPolicy, to: &str, facts: &DialFacts) -> Result<(), DialRefused> {
-        policy.judge(&to.parse().expect("a number"), facts)
+    fn check(policy: &DialPolicy, to: &str, facts: &DialFacts) -> Result<(), DialRefused> {
+        policy.check(&to.parse().expect("a number"), facts)
     }
 
     #[test]
     fn prefixes_allow_and_deny() {
         let any = policy("", "");
-        assert_eq!(judge(&any, "+12025550100", &ORDINARY), Ok(()));
+        assert_eq!(check(&any, "+12025550100", &ORDINARY), Ok(()));
         let some = policy("+1, +44,sip:", "+1900,+1202555");
         for (to, expected) in [
             ("+12125550100", Ok(())),
@@ -256,7 +264,7 @@ mod tests {
             ("+12025550100", Err(DialRefused::Denied("+1202555".parse().expect("a prefix")))),
             ("sip:+12025550100@example.com", Err(DialRefused::Denied("+1202555".parse().expect("a prefix")))),
         ] {
-            assert_eq!(judge(&some, to, &ORDINARY), expected, "{to}");
+            assert_eq!(check(&some, to, &ORDINARY), expected, "{to}");
         }
     }
 
@@ -266,11 +274,11 @@ mod tests {
         for to in
             ["sip:bob@example.com", "sips:bob@EXAMPLE.com", "sip:%62ob@example.com:5060", "sip:bob:pw@example.com"]
         {
-            assert!(judge(&denied, to, &ORDINARY).is_err(), "{to}");
+            assert!(check(&denied, to, &ORDINARY).is_err(), "{to}");
         }
-        assert_eq!(judge(&denied, "sip:rob@example.com", &ORDINARY), Ok(()));
+        assert_eq!(check(&denied, "sip:rob@example.com", &ORDINARY), Ok(()));
         let by_tls = policy("", "sips:bob@example.com");
-        assert!(judge(&by_tls, "sip:bob@example.com", &ORDINARY).is_err());
+        assert!(check(&by_tls, "sip:bob@example.com", &ORDINARY).is_err());
     }
 
     #[test]
@@ -294,26 +302,27 @@ mod tests {
         for (allow, expected) in
             [("", refused(Tariff::PremiumRate)), ("+1", refused(Tariff::PremiumRate)), ("+1,+1900", Ok(()))]
         {
-            assert_eq!(judge(&policy(allow, ""), "+19002345678", &premium), expected, "{allow}");
+            assert_eq!(check(&policy(allow, ""), "+19002345678", &premium), expected, "{allow}");
         }
-        assert_eq!(judge(&policy("", ""), "+881612345678", &satellite), refused(Tariff::Satellite));
-        assert_eq!(judge(&policy("+881", ""), "+881612345678", &satellite), Ok(()));
+        assert_eq!(check(&policy("", ""), "+881612345678", &satellite), refused(Tariff::Satellite));
+        assert_eq!(check(&policy("+881", ""), "+881612345678", &satellite), Ok(()));
     }
 
     #[test]
     fn a_number_a_day_and_a_dollar_have_their_limits() {
         let mut policy = DialPolicy { cost_per_day_micros: Some(2_500_000), ..DialPolicy::default() };
         let often = |calls| DialFacts { dialed_in_a_day: Some(calls), ..ORDINARY };
-        assert_eq!(judge(&policy, "+12025550100", &often(19)), Ok(()));
-        assert_eq!(judge(&policy, "+12025550100", &often(20)), Err(DialRefused::PerNumber(20)));
+        assert_eq!(check(&policy, "+12025550100", &often(19)), Ok(()));
+        assert_eq!(check(&policy, "+12025550100", &often(20)), Err(DialRefused::PerNumber(20)));
         policy.per_number_per_day = None;
-        assert_eq!(judge(&policy, "+12025550100", &often(2000)), Ok(()));
+        assert_eq!(check(&policy, "+12025550100", &often(2000)), Ok(()));
         let spent = |micros| DialFacts { cost_today_micros: micros, ..ORDINARY };
-        assert_eq!(judge(&policy, "+12025550100", &spent(2_499_999)), Ok(()));
-        let refused = judge(&policy, "+12025550100", &spent(2_500_000)).expect_err("enough");
+        assert_eq!(check(&policy, "+12025550100", &spent(2_499_999)), Ok(()));
+        let refused = check(&policy, "+12025550100", &spent(2_500_000)).expect_err("enough");
         assert_eq!(refused.to_string(), "is refused by this tenant's dial policy: calls may cost 2.50 USD per day");
         let own = DialFacts { own_number: true, ..ORDINARY };
-        assert_eq!(judge(&policy, "+12025550100", &own), Err(DialRefused::OwnNumber));
+        assert_eq!(check(&policy, "+12025550100", &own), Err(DialRefused::OwnNumber));
+        assert!(DialRefused::OwnNumber.is_lasting() && !refused.is_lasting(), "tomorrow has its own limits");
     }
 
     #[test]

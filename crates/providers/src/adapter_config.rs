@@ -28,7 +28,7 @@ pub struct AdapterConfig<'a> {
 
 /// Errors are sentences that name the setting.
 impl<'a> AdapterConfig<'a> {
-    /// Returns `base_url` without a trailing slash, or `default` if there is none. The scheme is HTTP's even for websockets.
+    /// Returns `base_url` without a trailing slash, or `default` if it is not set. The scheme is HTTP's even for websockets.
     ///
     /// # Errors
     /// When it is not a valid URL, or not an allowed one.

@@ -174,7 +174,7 @@ async fn think(llm: &dyn Llm, requests: Vec<Vec<ToolSpec>>) -> Result<String, St
         let tools = if count == 1 { "a tool" } else { "the tools" };
         return Ok(format!("It responded and takes {tools} of the agents that use it."));
     }
-    let refused: Vec<String> = refused.iter().map(|tool| format!("{} ({})", tool.name, tool.words)).collect();
+    let refused: Vec<String> = refused.iter().map(|tool| format!("{} ({})", tool.name, tool.message)).collect();
     Err(format!(
         "It responded, but refuses tools of the agents that use it, which calls leave out: {}.",
         refused.join(", ")
@@ -241,7 +241,7 @@ async fn hear(stt: &dyn Stt) -> Result<String, String> {
                 return Err("It heard no words in a recorded one.".to_owned());
             }
             Some(SttEvent::Final { .. }) => return Ok("It understood a recorded word.".to_owned()),
-            Some(SttEvent::Failed { words, .. }) => return Err(format!("{}.", words.trim_end_matches('.'))),
+            Some(SttEvent::Failed { message, .. }) => return Err(format!("{}.", message.trim_end_matches('.'))),
             Some(SttEvent::Partial { .. } | SttEvent::EndOfTurn) => {}
             None => return Err("It stopped without having said anything.".to_owned()),
         }

@@ -422,13 +422,13 @@ pub(crate) struct AttemptError {
 
 impl AttemptError {
     /// The provider cannot be used with its configuration.
-    pub(crate) fn config(provider: &'static str, words: String) -> Self {
-        Self { error: ProviderError::Config { provider, words }, retry_after: None }
+    pub(crate) fn config(provider: &'static str, message: String) -> Self {
+        Self { error: ProviderError::Config { provider, message }, retry_after: None }
     }
 
     /// The attempt failed; another may succeed.
-    pub(crate) fn failed(provider: &'static str, words: String) -> Self {
-        Self { error: ProviderError::Failed { provider, words }, retry_after: Some(Duration::ZERO) }
+    pub(crate) fn failed(provider: &'static str, message: String) -> Self {
+        Self { error: ProviderError::Failed { provider, message }, retry_after: Some(Duration::ZERO) }
     }
 
     /// The provider sent something unusable, and would do so again.
@@ -497,13 +497,13 @@ impl AttemptError {
         waited: Duration,
     ) -> Self {
         let Classified { class, words, retry_after, busy } = classified;
-        let words = words.without_key(key);
+        let message = words.without_key(key);
         if let Some(pause) = busy {
-            return Self { error: ProviderError::busy(provider, words, pause), retry_after };
+            return Self { error: ProviderError::busy(provider, message, pause), retry_after };
         }
         let error = match class {
-            FailureClass::Configuration | FailureClass::ContextTooLong => ProviderError::Config { provider, words },
-            FailureClass::Provider | FailureClass::ContentRefused => ProviderError::Failed { provider, words },
+            FailureClass::Configuration | FailureClass::ContextTooLong => ProviderError::Config { provider, message },
+            FailureClass::Provider | FailureClass::ContentRefused => ProviderError::Failed { provider, message },
             FailureClass::Timeout => ProviderError::timeout(provider, waited),
         };
         Self { error, retry_after }

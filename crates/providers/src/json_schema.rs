@@ -51,7 +51,7 @@ pub enum CompileError {
     Unusable {
         /// The position of the first one that is.
         position: usize,
-        /// What is wrong with it, as part of a sentence.
+        /// The problem with it, as part of a sentence.
         reason: String,
     },
     /// They were not compiled in time. On a busy node that says nothing about them.

@@ -1,6 +1,6 @@
 //! STT, LLM, TTS and speech to speech: the traits that providers implement.
 //!
-//! One provider is created per connection and shared by all calls. Each call works through a session or a future of its own:
+//! One provider is created per connection and shared by all calls. Each call works through its own session or future:
 //! **dropping it cancels the work** and frees its resources, so there is no cancel method to forget. Results arrive in
 //! channels that the call's driver reads; a full channel means backpressure, a closed one that the call is over.
 //!
@@ -71,45 +71,45 @@ pub enum ProviderError {
         waited_ms: u64,
     },
     /// The provider refuses our credentials or settings, or cannot be used at all; `config_error`.
-    #[error("{provider}: {words}")]
+    #[error("{provider}: {message}")]
     Config {
         /// The provider's name.
         provider: &'static str,
         /// The provider's own message where it sent one.
-        words: String,
+        message: String,
     },
     /// The provider refuses what it accepted earlier in the call; `pipeline_error`.
-    #[error("{provider}: {words}")]
+    #[error("{provider}: {message}")]
     Refused {
         /// The provider's name.
         provider: &'static str,
         /// The provider's own message where it sent one.
-        words: String,
+        message: String,
     },
     /// The provider has no capacity, and says for how long; `pipeline_error`.
-    #[error("{provider}: {words}")]
+    #[error("{provider}: {message}")]
     Busy {
         /// The provider's name.
         provider: &'static str,
         /// The provider's own message where it sent one.
-        words: String,
+        message: String,
         /// How long to wait before the next request, in milliseconds.
         retry_after_ms: u64,
     },
     /// The provider failed; `pipeline_error`.
-    #[error("{provider}: {words}")]
+    #[error("{provider}: {message}")]
     Failed {
         /// The provider's name.
         provider: &'static str,
         /// The provider's own message where it sent one.
-        words: String,
+        message: String,
     },
 }
 
 impl ProviderError {
     /// Creates a [`ProviderError::Busy`] with this pause.
-    pub fn busy(provider: &'static str, words: String, retry_after: Duration) -> Self {
-        Self::Busy { provider, words, retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX) }
+    pub fn busy(provider: &'static str, message: String, retry_after: Duration) -> Self {
+        Self::Busy { provider, message, retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX) }
     }
 
     /// Creates a [`ProviderError::Timeout`] after this wait.
@@ -120,7 +120,7 @@ impl ProviderError {
     /// Replaces the pause of a [`ProviderError::Busy`], for when part of it has passed.
     pub fn retry_after(self, pause: Duration) -> Self {
         match self {
-            Self::Busy { provider, words, .. } => Self::busy(provider, words, pause),
+            Self::Busy { provider, message, .. } => Self::busy(provider, message, pause),
             error => error,
         }
     }
@@ -145,7 +145,7 @@ impl ProviderError {
     #[must_use]
     pub fn of_proven(self) -> Self {
         match self {
-            Self::Config { provider, words } => Self::Refused { provider, words },
+            Self::Config { provider, message } => Self::Refused { provider, message },
             error => error,
         }
     }
@@ -295,6 +295,19 @@ pub trait SttSession: Send + Sync {
     }
 }
 
+/// Input of an STT session, as a value: the calls of [`SttSession`].
+#[derive(Clone)]
+pub enum SttInput {
+    /// Starts in mid-call: everything before this segment has been transcribed.
+    StartAt(u32),
+    /// 20 ms of audio.
+    Audio(CallerAudio),
+    /// Voice activity began.
+    SpeechStarted,
+    /// Voice activity ended, and with it this segment.
+    SpeechStopped(u32),
+}
+
 /// An event of an STT session. Not `Debug`, which would print spoken words.
 #[derive(Clone, PartialEq, Eq)]
 pub enum SttEvent {
@@ -316,17 +329,17 @@ pub enum SttEvent {
     Failed {
         /// The code the call fails with.
         code: ErrorCode,
-        /// What happened.
-        words: String,
+        /// The message.
+        message: String,
     },
 }
 
 /// Runs a transcription and reports a panic as [`SttEvent::Failed`].
 pub(crate) async fn understood(events: mpsc::Sender<SttEvent>, work: impl Future<Output = ()>) {
     if let Err(panicked) = caught(work).await {
-        let words = format!("speech to text: {panicked}");
+        let message = format!("speech to text: {panicked}");
         // When the receiver is gone, the call is over.
-        let _ = events.send(SttEvent::Failed { code: ErrorCode::PipelineError, words }).await;
+        let _ = events.send(SttEvent::Failed { code: ErrorCode::PipelineError, message }).await;
     }
 }
 
@@ -389,8 +402,8 @@ pub struct LlmRequest {
 pub struct RefusedTool {
     /// Its name.
     pub name: String,
-    /// What the server says about it.
-    pub words: String,
+    /// The server's message about it.
+    pub message: String,
 }
 
 /// A tool as the model sees it.

@@ -175,7 +175,7 @@ fn complete_fields(fields: &mut Map<String, Value>) -> Vec<&'static str> {
     wrong
 }
 
-/// Removes requirements of undescribed properties, which some APIs refuse. Returns whether there was none.
+/// Removes requirements of undescribed properties, which some APIs refuse. Returns whether all were described.
 fn only_known_are_required(fields: &mut Map<String, Value>) -> bool {
     let Some(Value::Object(properties)) = fields.get("properties") else { return true };
     let Some(Value::Array(required)) = fields.get("required") else { return true };

@@ -1,7 +1,7 @@
 //! The price table, which operators and customers can override.
 //!
 //! Prices come from `prices.default.toml`, overridden by the operator's file (`prices` in the configuration) and then by
-//! `settings.prices` of a connection. A model has the prices of the longest name in the table that is a prefix of its own, so that
+//! `settings.prices` of a connection. A model has the prices of the longest name in the table that its name begins with, so that
 //! dated versions need no separate row, unless `-mini`, `-lite`, `-pro` or the like follow. `*` is any other model.
 
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl Rates {
             cost(&mut priced, &[(usage.stt_audio_ms, rates.stt_minute.map(|minute| minute * 1_000_000.0 / 60_000.0))]);
         let model = cost(&mut priced, &rates.of_text(&usage));
         let audio = cost(&mut priced, &rates.of_audio(&usage));
-        // The text of a speech-to-speech model is part of its own cost.
+        // The text of a speech-to-speech model counts as speech to speech.
         let speaks = usage.audio_input_tokens + usage.audio_output_tokens > 0;
         (priced.costs.llm_usd, priced.costs.realtime_usd) = if speaks { (0.0, model + audio) } else { (model, 0.0) };
         priced.costs.tts_usd = cost(&mut priced, &[(usage.tts_characters, rates.tts_characters_million)]);

@@ -31,7 +31,7 @@ const UNUSED_TTL: Duration = Duration::from_secs(3_600);
 /// would fail until the network gives up.
 const HTTP2_KEEPALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
 
-/// The maximum timeout of a tool, regardless of its own setting.
+/// The maximum timeout of a tool, regardless of its settings.
 const MAX_TOOL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// All providers. A new one needs a folder under `providers/` and a line here.
@@ -161,7 +161,7 @@ impl Registry {
     /// Returns a provider that needs no connection.
     ///
     /// # Errors
-    /// A sentence when there is none with that name.
+    /// A sentence when no provider has that name.
     pub fn built_in(&self, name: &str) -> Result<Provider, String> {
         match entry(name) {
             Some(ProviderEntry { name, build: Build::BuiltIn(build), .. }) => {

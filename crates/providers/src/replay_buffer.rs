@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use switchhook_media::frame::Frame;
+use switchhook_media::frame::CallerAudio;
+
+use crate::SttInput;
 
 /// Frames stored during silence: 500 ms. Speech is detected up to 120 ms late, and begins more softly than that.
 const PRE_ROLL: usize = 25;
@@ -12,19 +14,6 @@ const ONSET: usize = 6;
 const LONGEST: usize = 500;
 /// Frames replayed before the first audio without any words: 500 ms.
 const MARGIN: usize = 25;
-
-/// Input of an STT session.
-#[derive(Clone)]
-pub enum SttInput {
-    /// Starts in mid-call: everything before this segment has been transcribed.
-    StartAt(u32),
-    /// 20 ms of audio.
-    Audio(Frame),
-    /// Voice activity began.
-    SpeechStarted,
-    /// Voice activity ended, and with it this segment.
-    SpeechStopped(u32),
-}
 
 /// Audio and speech boundaries without a final transcript.
 #[derive(Default)]
@@ -55,7 +44,7 @@ impl ReplayBuffer {
         self.since_words = 0;
     }
 
-    /// Drops the audio of a segment that became final: everything up to its end or, if its words came earlier, all but the last frames.
+    /// Drops the audio of a segment that became final: everything until it ended or, if its words came earlier, all but the last frames.
     pub fn settled(&mut self, segment: u32) {
         let end =
             self.items.iter().position(|item| matches!(item, SttInput::SpeechStopped(number) if *number == segment));
@@ -70,13 +59,13 @@ impl ReplayBuffer {
     }
 
     /// Returns the audio just before speech was detected, for providers that get speech only.
-    pub fn pre_roll(&self) -> Vec<Frame> {
+    pub fn pre_roll(&self) -> Vec<CallerAudio> {
         let since_stop = self.items.iter().rev().take_while(|item| !matches!(item, SttInput::SpeechStopped(_)));
         let audio = since_stop.filter_map(|item| match item {
             SttInput::Audio(frame) => Some(frame.clone()),
             _ => None,
         });
-        let mut frames: Vec<Frame> = audio.take(PRE_ROLL).collect();
+        let mut frames: Vec<CallerAudio> = audio.take(PRE_ROLL).collect();
         frames.reverse();
         frames
     }
@@ -111,17 +100,19 @@ impl ReplayBuffer {
 mod tests {
     use super::*;
     use switchhook_media::format::AudioFormat;
+    use switchhook_media::frame::Frame;
 
     fn hear(replay: &mut ReplayBuffer, numbers: std::ops::Range<i16>, open: bool) {
         numbers.for_each(|number| {
-            replay.keep(SttInput::Audio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160])), open);
+            let frame = Frame::from_slice(AudioFormat::Narrowband, &[number; 160]);
+            replay.keep(SttInput::Audio(CallerAudio(frame)), open);
         });
     }
 
     /// Returns frames as the value of their samples, and stops as negative numbers.
     fn replayed(replay: &ReplayBuffer) -> Vec<i32> {
         let number = |item: SttInput| match item {
-            SttInput::Audio(frame) => Some(i32::from(frame.samples()[0])),
+            SttInput::Audio(frame) => Some(i32::from(frame.0.samples()[0])),
             SttInput::StartAt(_) | SttInput::SpeechStarted => None,
             SttInput::SpeechStopped(segment) => Some(-1 - i32::try_from(segment).expect("small")),
         };
@@ -157,7 +148,7 @@ mod tests {
         replay.keep(SttInput::SpeechStarted, true);
         hear(&mut replay, 100..110, true);
         let numbers =
-            |replay: &ReplayBuffer| replay.pre_roll().iter().map(|frame| frame.samples()[0]).collect::<Vec<_>>();
+            |replay: &ReplayBuffer| replay.pre_roll().iter().map(|frame| frame.0.samples()[0]).collect::<Vec<_>>();
         assert_eq!(numbers(&replay), (100..110).collect::<Vec<_>>());
         hear(&mut replay, 110..200, true);
         assert_eq!(numbers(&replay), (175..200).collect::<Vec<_>>());

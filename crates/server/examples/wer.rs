@@ -158,7 +158,7 @@ async fn listen(stt: &LocalStt, stream: &[i16]) -> Result<(Vec<(Range<usize>, St
                                 break;
                             }
                         }
-                        SttEvent::Failed { words, .. } => return Err(words.into()),
+                        SttEvent::Failed { message, .. } => return Err(message.into()),
                         SttEvent::Partial { .. } | SttEvent::EndOfTurn => {}
                     }
                 }

@@ -6,7 +6,7 @@ use crate::listener::Bounds;
 
 /// The share of all files that clients' connections never take: one of so many.
 const RESERVE: u64 = 4;
-/// What they leave in any case: connections to the database, the log, recordings, calls to carriers and providers.
+/// Files that they leave in any case: connections to the database, the log, recordings, calls to carriers and providers.
 const RESERVED_AT_LEAST: u64 = 96;
 /// The service does not start with fewer.
 const FEWEST: u64 = 128;

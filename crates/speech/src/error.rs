@@ -15,20 +15,20 @@ pub enum SpeechError {
         source: io::Error,
     },
     /// A model's file does not have the expected content.
-    #[error("{path}: {words}; run `switchhook models verify`")]
+    #[error("{path}: {message}; run `switchhook models verify`")]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        words: String,
+        message: String,
     },
     /// A model failed while running.
-    #[error("the {model} model failed: {words}")]
+    #[error("the {model} model failed: {message}")]
     Run {
         /// The model.
         model: &'static str,
         /// The runtime's error.
-        words: String,
+        message: String,
     },
     /// The job was cancelled.
     #[error("cancelled")]
@@ -38,7 +38,7 @@ pub enum SpeechError {
 impl SpeechError {
     /// Returns a `map_err` function for a file that cannot be parsed.
     pub(super) fn damaged<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self + '_ {
-        move |error| Self::Damaged { path: path.to_owned(), words: error.to_string() }
+        move |error| Self::Damaged { path: path.to_owned(), message: error.to_string() }
     }
 
     /// Returns a `map_err` function for a file that cannot be read.
@@ -48,6 +48,6 @@ impl SpeechError {
 
     /// Returns a `map_err` function for a model run.
     pub fn run<E: std::fmt::Display>(model: &'static str) -> impl FnOnce(E) -> Self {
-        move |error| Self::Run { model, words: error.to_string() }
+        move |error| Self::Run { model, message: error.to_string() }
     }
 }

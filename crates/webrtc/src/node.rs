@@ -230,8 +230,8 @@ impl Task {
         orders.close();
         while let Some(order) = orders.recv().await {
             match order {
-                Command::Play(frame) => self.tell(Event::Unsent(frame)),
-                Command::Mark(mark) => self.tell(Event::UnsentMark(mark)),
+                Command::Play(frame) => self.send(Event::Unsent(frame)),
+                Command::Mark(mark) => self.send(Event::UnsentMark(mark)),
                 Command::Clear | Command::Listen | Command::Stop => {}
             }
         }
@@ -252,22 +252,22 @@ impl Task {
             match output {
                 Output::Transmit(to, packet) => self.shared.send(to, &packet),
                 Output::Source(source) => self.shared.change(|routes| routes.add_source(self.id, source)),
-                Output::Connected => self.tell(Event::Connected),
-                Output::Audio(frame) => self.tell(Event::Audio(frame)),
-                Output::Mark(mark) => self.tell(Event::Mark(mark)),
+                Output::Connected => self.send(Event::Connected),
+                Output::Audio(frame) => self.send(Event::Audio(frame)),
+                Output::Mark(mark) => self.send(Event::Mark(mark)),
                 Output::Failed(end) => {
                     tracing::debug!(?end, "a browser's audio over UDP has ended");
-                    self.tell(Event::Failed);
+                    self.send(Event::Failed);
                 }
-                Output::Unsent(frame) => self.tell(Event::Unsent(frame)),
-                Output::UnsentMark(mark) => self.tell(Event::UnsentMark(mark)),
+                Output::Unsent(frame) => self.send(Event::Unsent(frame)),
+                Output::UnsentMark(mark) => self.send(Event::UnsentMark(mark)),
                 Output::Ended => {}
             }
         }
     }
 
     /// Sends an event. The queue is full only if the owner of the call is stuck, and the conversation with it; then the event is dropped.
-    fn tell(&self, event: Event) {
+    fn send(&self, event: Event) {
         let _ = self.happens.try_send(event);
     }
 }

@@ -183,7 +183,7 @@ fn carrier_call_id(call: CallId) -> String {
 impl CallControl for Simulator {
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
         let scenario = Scenario::of(request.to.reveal());
-        let refused = |code, words: &str| Err(DialError::Refused { code, words: words.to_owned() });
+        let refused = |code, words: &str| Err(DialError::Refused { code, message: words.to_owned() });
         match scenario {
             Scenario::RefusesCredentials => {
                 refused(ErrorCode::CarrierUnauthorized, "The simulated carrier refused the credentials.")
@@ -213,8 +213,8 @@ impl CallControl for Simulator {
             Some((leg.waiting.take()?, leg.clone()))
         });
         let Some((scenario, found)) = found else {
-            let words = "The caller has hung up, or was answered already.".to_owned();
-            return Err(CarrierError { code: ErrorCode::CarrierError, words });
+            let message = "The caller has hung up, or was answered already.".to_owned();
+            return Err(CarrierError { code: ErrorCode::CarrierError, message });
         };
         let far_end = self.far_end(leg.call, events, scenario, &found);
         self.live(leg.call, async move { far_end.answered_by_us().await });
@@ -227,7 +227,7 @@ impl CallControl for Simulator {
     }
 
     async fn transfer(&self, leg: &LegRef, _to: &PhoneNumber, _number: u32) -> Result<(), TransferError> {
-        let refused = |words: &str| CarrierError { code: ErrorCode::CarrierError, words: words.to_owned() };
+        let refused = |words: &str| CarrierError { code: ErrorCode::CarrierError, message: words.to_owned() };
         if self.settings.refuse_transfers {
             return Err(refused("The simulated carrier refused the transfer.").into());
         }

@@ -240,8 +240,8 @@ impl Telnyx {
         let found = self.api.get(&["call_control_applications", &self.application], &[]).await;
         found.map_err(|failure| {
             if failure.says_missing() {
-                let words = "Telnyx knows no Voice API application with the id in settings.connection_id".to_owned();
-                return CarrierError { code: ErrorCode::CarrierError, words };
+                let message = "Telnyx knows no Voice API application with the id in settings.connection_id".to_owned();
+                return CarrierError { code: ErrorCode::CarrierError, message };
             }
             failure.into()
         })
@@ -261,7 +261,7 @@ fn state_of(address: &CallAddress) -> String {
 }
 
 fn without_id() -> CarrierError {
-    CarrierError { code: ErrorCode::CarrierError, words: "Telnyx has no such call".to_owned() }
+    CarrierError { code: ErrorCode::CarrierError, message: "Telnyx has no such call".to_owned() }
 }
 
 #[async_trait]
@@ -270,7 +270,7 @@ impl CallControl for Telnyx {
         let dialed: Result<TelnyxCall, TelnyxError> = self.api.post(&["calls"], &self.dial_body(&request)).await;
         let id = dialed.map_err(TelnyxError::of_dial)?.call_control_id;
         if !text::is_id(&id) {
-            return Err(DialError::Unknown { words: "Telnyx: the id of the call cannot be used".to_owned() });
+            return Err(DialError::Unknown { message: "Telnyx: the id of the call cannot be used".to_owned() });
         }
         Ok(Dialed::now(id))
     }
@@ -314,7 +314,7 @@ impl CallControl for Telnyx {
             body["from"] = json!(caller_id.reveal());
         }
         self.api.command(id, "transfer", &body).await.map_err(|error| match error {
-            TelnyxError::Lost(words) => TransferError::Unknown { words },
+            TelnyxError::Lost(message) => TransferError::Unknown { message },
             refused => CarrierError::from(refused).into(),
         })
     }
@@ -376,8 +376,8 @@ impl CallControl for Telnyx {
         let balance: Balance = self.api.get(&["balance"], &[]).await?;
         let application = self.application().await?;
         if application.active == Some(false) {
-            let words = "Telnyx accepts the key, but the Voice API application is switched off".to_owned();
-            return Err(CarrierError { code: ErrorCode::CarrierError, words });
+            let message = "Telnyx accepts the key, but the Voice API application is switched off".to_owned();
+            return Err(CarrierError { code: ErrorCode::CarrierError, message });
         }
         let mut found = "Telnyx accepts the key and knows the application.".to_owned();
         if let (Some(credit), Some(currency)) = (balance.available_credit, balance.currency) {
@@ -437,8 +437,8 @@ impl Webhooks for Telnyx {
 
     async fn set_inbound_route(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
         let Some(number) = self.number(number).await? else {
-            let words = "The number is not on this Telnyx account".to_owned();
-            return Err(CarrierError { code: ErrorCode::CarrierError, words });
+            let message = "The number is not on this Telnyx account".to_owned();
+            return Err(CarrierError { code: ErrorCode::CarrierError, message });
         };
         // The update requires its name.
         let Application { application_name, .. } = self.application().await?;

@@ -232,16 +232,16 @@ impl TelnyxRefusal {
 impl TelnyxError {
     /// Converts the error of a dial.
     pub(super) fn of_dial(self) -> DialError {
-        let refused = |code, words| DialError::Refused { code, words };
+        let refused = |code, message| DialError::Refused { code, message };
         match self {
-            Self::NotSent(words) => refused(ErrorCode::CarrierError, words),
-            Self::Lost(words) => DialError::Unknown { words },
+            Self::NotSent(message) => refused(ErrorCode::CarrierError, message),
+            Self::Lost(message) => DialError::Unknown { message },
             Self::Refused(refusal) => match refusal.meaning() {
                 RefusalKind::Unauthorized => refused(ErrorCode::CarrierUnauthorized, refusal.words()),
                 RefusalKind::InvalidNumber => refused(ErrorCode::InvalidNumber, refusal.words()),
                 RefusalKind::CallerId | RefusalKind::Error => refused(ErrorCode::CarrierError, refusal.words()),
-                RefusalKind::Later => DialError::Later { words: refusal.words(), retry_after: refusal.retry_after },
-                RefusalKind::Uncertain => DialError::Unknown { words: refusal.title() },
+                RefusalKind::Later => DialError::Later { message: refusal.words(), retry_after: refusal.retry_after },
+                RefusalKind::Uncertain => DialError::Unknown { message: refusal.title() },
             },
         }
     }
@@ -275,11 +275,11 @@ impl From<TelnyxError> for CarrierError {
             }
             _ => ErrorCode::CarrierError,
         };
-        let words = match failure {
+        let message = match failure {
             TelnyxError::Refused(refusal) => refusal.title(),
-            TelnyxError::NotSent(words) | TelnyxError::Lost(words) => words,
+            TelnyxError::NotSent(message) | TelnyxError::Lost(message) => message,
         };
-        Self { code, words }
+        Self { code, message }
     }
 }
 
@@ -322,16 +322,16 @@ mod tests {
     fn a_refusal_is_quoted_to_the_owner_of_the_call_and_by_its_title_to_the_log() {
         let error = json!({ "code": "10016", "title": "Phone number must be in +E.164 format", "detail": "+1202555 is not\n", "source": { "pointer": "/to" } });
         let body = json!({ "errors": [error] }).to_string();
-        let words = "Telnyx 10016: Phone number must be in +E.164 format: +1202555 is not".to_owned();
-        assert_eq!(refusal(422, &body).of_dial(), DialError::Refused { code: ErrorCode::InvalidNumber, words });
+        let message = "Telnyx 10016: Phone number must be in +E.164 format: +1202555 is not".to_owned();
+        assert_eq!(refusal(422, &body).of_dial(), DialError::Refused { code: ErrorCode::InvalidNumber, message });
         let logged = CarrierError::from(refusal(422, &body));
-        assert_eq!(logged.words, "Telnyx 10016: Phone number must be in +E.164 format");
+        assert_eq!(logged.message, "Telnyx 10016: Phone number must be in +E.164 format");
     }
 
     #[test]
     fn an_answer_that_is_not_telnyxs_is_an_error_by_its_status() {
-        let words = "Telnyx status 418".to_owned();
-        let teapot = DialError::Refused { code: ErrorCode::CarrierError, words };
+        let message = "Telnyx status 418".to_owned();
+        let teapot = DialError::Refused { code: ErrorCode::CarrierError, message };
         assert_eq!(refusal(418, "<html>").of_dial(), teapot);
         assert_eq!(refusal(418, r#"{"errors":[]}"#).of_dial(), teapot);
         assert!(matches!(refusal(502, "<html>").of_dial(), DialError::Unknown { .. }));

@@ -116,13 +116,13 @@ fn judge(flavour: Flavour, status: u16, problem: &Problem) -> Option<CodeMeaning
 /// Returns the error of a dial for an unsuccessful response.
 pub(super) fn dial_error(flavour: Flavour, answer: &RestResponse) -> DialError {
     let problem = Problem::of(answer);
-    let words = problem.words(flavour, answer.status);
+    let message = problem.words(flavour, answer.status);
     if may_ring(answer) {
-        return DialError::Unknown { words: without_numbers(&words) };
+        return DialError::Unknown { message: without_numbers(&message) };
     }
     let meaning = judge(flavour, answer.status, &problem);
     if answer.status == 429 || meaning == Some(CodeMeaning::Later) {
-        return DialError::Later { words, retry_after: answer.retry_after };
+        return DialError::Later { message, retry_after: answer.retry_after };
     }
     let (code, hint) = match meaning {
         Some(CodeMeaning::Unauthorized) => (ErrorCode::CarrierUnauthorized, ""),
@@ -137,7 +137,7 @@ pub(super) fn dial_error(flavour: Flavour, answer: &RestResponse) -> DialError {
         }
         _ => (ErrorCode::CarrierError, ""),
     };
-    DialError::Refused { code, words: format!("{words}{hint}") }
+    DialError::Refused { code, message: format!("{message}{hint}") }
 }
 
 /// Returns the error of any other request for an unsuccessful response. Its message goes to logs, so it has no phone numbers.
@@ -146,7 +146,7 @@ pub(super) fn carrier_error(flavour: Flavour, answer: &RestResponse) -> CarrierE
     let unauthorized = judge(flavour, answer.status, &problem) == Some(CodeMeaning::Unauthorized);
     CarrierError {
         code: if unauthorized { ErrorCode::CarrierUnauthorized } else { ErrorCode::CarrierError },
-        words: without_numbers(&problem.words(flavour, answer.status)),
+        message: without_numbers(&problem.words(flavour, answer.status)),
     }
 }
 
@@ -159,7 +159,7 @@ fn may_ring(answer: &RestResponse) -> bool {
 pub(super) fn transfer_error(flavour: Flavour, answer: &RestResponse) -> TransferError {
     let refused = carrier_error(flavour, answer);
     if may_ring(answer) {
-        return TransferError::Unknown { words: refused.words };
+        return TransferError::Unknown { message: refused.message };
     }
     refused.into()
 }

@@ -238,7 +238,7 @@ impl Adapter {
     }
 
     fn error(&self, words: &str) -> CarrierError {
-        CarrierError { code: ErrorCode::CarrierError, words: self.flavour.says(words) }
+        CarrierError { code: ErrorCode::CarrierError, message: self.flavour.says(words) }
     }
 }
 
@@ -256,17 +256,17 @@ fn inbound_fields(to: &ConnectionAddress) -> Vec<(&'static str, String)> {
 impl CallControl for Adapter {
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
         let answer = self.api.create_call(&self.create_fields(&request)).await.map_err(|error| {
-            let words = self.flavour.says(&error);
+            let message = self.flavour.says(&error);
             match error {
-                RestError::NotSent(_) => DialError::Refused { code: ErrorCode::CarrierError, words },
-                RestError::Lost(_) => DialError::Unknown { words },
+                RestError::NotSent(_) => DialError::Refused { code: ErrorCode::CarrierError, message },
+                RestError::Lost(_) => DialError::Unknown { message },
             }
         })?;
         if !answer.is_success() {
             return Err(causes::dial_error(self.flavour, &answer));
         }
         // A success without the call's id: a phone may be ringing.
-        let unreadable = || DialError::Unknown { words: self.flavour.says("its response cannot be read") };
+        let unreadable = || DialError::Unknown { message: self.flavour.says("its response cannot be read") };
         let call: CallRecord = answer.json().ok_or_else(unreadable)?;
         let waits = Duration::from_millis(call.queue_time_ms());
         Ok(Dialed { carrier_call_id: call.sid.filter(|sid| text::is_id(sid)).ok_or_else(unreadable)?, waits })
@@ -294,7 +294,7 @@ impl CallControl for Adapter {
         let document = twiml::dial(to, leg.caller_id_of_transfer(), &report);
         let answer = self.api.update_call(id, &self.follow_fields(leg.call, &document)).await;
         let answer = answer.map_err(|error| match error {
-            RestError::Lost(_) => TransferError::Unknown { words: self.flavour.says(&error) },
+            RestError::Lost(_) => TransferError::Unknown { message: self.flavour.says(&error) },
             RestError::NotSent(_) => self.error(&error.to_string()).into(),
         })?;
         if answer.is_success() { Ok(()) } else { Err(causes::transfer_error(self.flavour, &answer)) }

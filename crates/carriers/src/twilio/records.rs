@@ -219,7 +219,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             let numbers = answer.json::<Numbers>().map(|page| page.incoming_phone_numbers).unwrap_or_default();
             let applications = answer.json::<Applications>().map(|page| page.applications).unwrap_or_default();
             let account = answer.json::<Account>().and_then(|account| account.in_words(Flavour::Twilio).ok());
-            let refused = super::causes::carrier_error(Flavour::SignalWire, &answer).words.len();
+            let refused = super::causes::carrier_error(Flavour::SignalWire, &answer).message.len();
             let read = calls.sum::<usize>()
                 + numbers
                     .iter()

@@ -148,7 +148,7 @@ impl TwilioApi {
     }
 
     fn error(&self, words: impl fmt::Display) -> CarrierError {
-        CarrierError { code: ErrorCode::CarrierError, words: self.flavour.says(words) }
+        CarrierError { code: ErrorCode::CarrierError, message: self.flavour.says(words) }
     }
 }
 

@@ -76,7 +76,7 @@ impl Driver for WebDriver {
 struct WebControl(Arc<Browsers>);
 
 fn refused(words: &str) -> CarrierError {
-    CarrierError { code: ErrorCode::CarrierError, words: words.to_owned() }
+    CarrierError { code: ErrorCode::CarrierError, message: words.to_owned() }
 }
 
 #[async_trait]
@@ -86,8 +86,8 @@ impl CallControl for WebControl {
         if self.0.talk(request.call, &request.events) {
             return Ok(Dialed::now(request.call.to_string()));
         }
-        let words = "No browser connected in time.".to_owned();
-        Err(DialError::Refused { code: ErrorCode::NoAnswer, words })
+        let message = "No browser connected in time.".to_owned();
+        Err(DialError::Refused { code: ErrorCode::NoAnswer, message })
     }
 
     async fn answer(&self, _leg: &LegRef, _events: LegEvents) -> Result<(), CarrierError> {

@@ -31,20 +31,34 @@ impl FailureCode {
 pub struct Failure {
     /// Its kind.
     pub code: FailureCode,
-    /// One sentence for the call's `error` field.
-    pub words: String,
+    /// One sentence for the call's `error` field; `words` in recorded calls.
+    #[serde(rename = "words")]
+    pub message: String,
 }
 
 impl Failure {
     /// Creates a failure with its message.
     #[must_use]
-    pub fn new(code: FailureCode, words: impl Into<String>) -> Self {
-        Self { code, words: words.into() }
+    pub fn new(code: FailureCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
     }
 }
 
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Failure({:?})", self.code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_keeps_its_name_in_recorded_calls() {
+        let failure = Failure::new(FailureCode::Refused, "It broke.");
+        let recorded = serde_json::json!({ "code": "refused", "words": "It broke." });
+        assert_eq!(serde_json::to_value(&failure).expect("JSON"), recorded);
+        assert!(serde_json::from_value::<Failure>(recorded).expect("a failure") == failure);
     }
 }

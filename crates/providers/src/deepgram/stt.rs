@@ -38,7 +38,7 @@ impl Deepgram {
         self.server.settings.model(options, DEFAULT_MODEL)
     }
 
-    /// Returns whether our VAD ends segments; Flux has better endpointing of its own.
+    /// Returns whether our VAD ends segments; the endpointing of Flux is better.
     fn finalizes(&self, options: &SttOptions) -> bool {
         self.server.settings.finalize.unwrap_or(!is_flux(&self.model(options)))
     }

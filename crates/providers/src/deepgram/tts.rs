@@ -124,7 +124,7 @@ impl TtsProtocol for DeepgramTts {
                     Some("Cleared") => TtsEvent::Cancelled,
                     Some("Error") => TtsEvent::Failed(AttemptError::from_message(PROVIDER, &message, self.key())),
                     Some("Warning") => {
-                        // Its message may quote the text that was to be spoken.
+                        // Its message may quote the text of the request.
                         let code = message.get("code").or_else(|| message.get("warn_code")).and_then(Value::as_str);
                         tracing::warn!(code, "Deepgram TTS warning");
                         return Ok(Vec::new());

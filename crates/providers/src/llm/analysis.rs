@@ -54,7 +54,7 @@ pub(super) enum AnalysisProblem {
     Outcome {
         /// The summary, which is valid.
         summary: String,
-        /// What is wrong, for the model.
+        /// The problems, described for the model.
         problems: Vec<String>,
     },
 }

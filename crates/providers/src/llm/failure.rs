@@ -227,11 +227,11 @@ impl LlmFailure {
     }
 
     pub(super) fn into_error(self, provider: &'static str, key: Option<&Private<String>>) -> ProviderError {
-        let words = self.words.without_key(key);
+        let message = self.words.without_key(key);
         match self.kind {
-            FailureKind::Configuration => ProviderError::Config { provider, words },
-            FailureKind::Provider => ProviderError::Failed { provider, words },
-            FailureKind::Busy(retry_after) => ProviderError::busy(provider, words, retry_after),
+            FailureKind::Configuration => ProviderError::Config { provider, message },
+            FailureKind::Provider => ProviderError::Failed { provider, message },
+            FailureKind::Busy(retry_after) => ProviderError::busy(provider, message, retry_after),
             FailureKind::Timeout(waited) => ProviderError::timeout(provider, waited),
         }
     }

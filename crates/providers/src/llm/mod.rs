@@ -479,8 +479,8 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
                 Ok(Analysis { summary, outcome: Value::Null })
             }
             Err(analysis::AnalysisProblem::Form) => {
-                let words = "its post-call analysis was not the requested JSON".to_owned();
-                Err(ProviderError::Failed { provider: self.dialect.name(), words })
+                let message = "its post-call analysis was not the requested JSON".to_owned();
+                Err(ProviderError::Failed { provider: self.dialect.name(), message })
             }
         }
     }

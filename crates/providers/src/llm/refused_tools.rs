@@ -70,7 +70,7 @@ impl RefusedTools {
     pub(super) fn among(&self, tools: &[ToolSpec]) -> Vec<RefusedTool> {
         let state = self.state();
         let of = |tool: &ToolSpec| {
-            Some(RefusedTool { name: tool.name.clone(), words: state.refused.get(&written(tool))?.clone() })
+            Some(RefusedTool { name: tool.name.clone(), message: state.refused.get(&written(tool))?.clone() })
         };
         tools.iter().filter_map(of).collect()
     }
@@ -163,7 +163,7 @@ fn without_digits(words: &str) -> String {
     words.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// What a refusal shows.
+/// The conclusion from a refusal.
 pub(super) enum Learnt {
     /// The tool of this name is refused.
     Refused(String),

@@ -202,7 +202,7 @@ impl SpeechFilter {
         spoken
     }
 
-    /// Passes on text as speech, or collects it if it is inside a mark.
+    /// Forwards text as speech, or collects it if it is inside a mark.
     fn pass(&mut self, text: &str, spoken: &mut String) {
         self.begun |= !text.trim_start().is_empty();
         if self.inside.is_some() { self.inner.push_str(text) } else { spoken.push_str(text) }

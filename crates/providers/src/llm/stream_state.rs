@@ -44,7 +44,7 @@ pub(super) struct StreamState {
 }
 
 impl StreamState {
-    /// Passes on a step. Returns whether it was the last one needed.
+    /// Forwards a step. Returns whether it was the last one needed.
     pub(super) async fn take(&mut self, step: StreamStep, events: &mpsc::Sender<LlmEvent>) -> Result<bool, LlmFailure> {
         match step {
             StreamStep::Text(text) => {

@@ -9,7 +9,7 @@ use switchhook_core::conversation::{Message, Role, ToolCall};
 
 use super::tool_names::fitting_name;
 
-/// Stands for the caller's first turn if there is none.
+/// Stands for the caller's turn before the model's first one.
 const CONNECTED: &str = "(The call is connected.)";
 /// Stands for the caller's turn after the model's last text.
 const SILENT: &str = "(The caller is silent.)";

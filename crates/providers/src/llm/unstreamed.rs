@@ -124,7 +124,7 @@ mod tests {
             ("data: {\"choi", "cut off"),
         ] {
             let error = error(body);
-            assert!(matches!(&error, ProviderError::Failed { words: said, .. } if said.contains(words)), "{error:?}");
+            assert!(matches!(&error, ProviderError::Failed { message: said, .. } if said.contains(words)), "{error:?}");
         }
     }
 }

@@ -214,7 +214,7 @@ fn in_fields(fields: &Map<String, Value>, tools: &[String]) -> Option<(String, V
     }
 }
 
-/// Returns whether an object can be nothing but a call, whatever tool it names.
+/// Returns whether an object can be nothing but a call, whichever tool it names.
 fn is_strict(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     let inner = INNER.iter().find_map(|key| fields.get(*key)?.as_object()).unwrap_or(fields);

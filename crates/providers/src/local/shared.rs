@@ -106,13 +106,13 @@ impl LocalSpeech {
             Ok(Arc::new(model))
         });
         let loaded = loaded.await.map_err(|_| not_loaded(id))?;
-        loaded.map_err(|words| ProviderError::Config { provider: PROVIDER, words })
+        loaded.map_err(|message| ProviderError::Config { provider: PROVIDER, message })
     }
 }
 
 /// Says that reading a model panicked.
 fn not_loaded(id: &str) -> ProviderError {
-    ProviderError::Config { provider: PROVIDER, words: format!("the model {id} could not be loaded") }
+    ProviderError::Config { provider: PROVIDER, message: format!("the model {id} could not be loaded") }
 }
 
 /// Checks the language: both models support English only.
@@ -120,8 +120,8 @@ pub(super) fn check_language(language: &str) -> Result<(), ProviderError> {
     if is_english(language) {
         return Ok(());
     }
-    let words = format!("it {}; choose another provider for this agent", english_only(language));
-    Err(ProviderError::Config { provider: PROVIDER, words })
+    let message = format!("it {}; choose another provider for this agent", english_only(language));
+    Err(ProviderError::Config { provider: PROVIDER, message })
 }
 
 /// Describes an unsupported language.
@@ -131,5 +131,5 @@ pub(super) fn english_only(language: &str) -> String {
 
 /// Converts a model's error; for `map_err`.
 pub(super) fn failed(error: &SpeechError) -> ProviderError {
-    ProviderError::Failed { provider: PROVIDER, words: error.to_string() }
+    ProviderError::Failed { provider: PROVIDER, message: error.to_string() }
 }

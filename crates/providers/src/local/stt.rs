@@ -143,7 +143,7 @@ impl Transcriber {
             Ok(text) => text.trim_end_matches(',').to_owned(),
             Err(error) => {
                 let error = failed(&error);
-                self.send(SttEvent::Failed { code: error.code(), words: error.to_string() }).await;
+                self.send(SttEvent::Failed { code: error.code(), message: error.to_string() }).await;
                 return;
             }
         };

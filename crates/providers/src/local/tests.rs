@@ -86,7 +86,7 @@ async fn hear(samples: &[i16]) -> Vec<(u32, String)> {
                 while finals.last().is_none_or(|(segment, _)| *segment + 1 != stops) {
                     match events.recv().await.expect("the session lives") {
                         SttEvent::Final { segment, text } => finals.push((segment, text)),
-                        SttEvent::Failed { words, .. } => panic!("{words}"),
+                        SttEvent::Failed { message, .. } => panic!("{message}"),
                         SttEvent::Partial { .. } | SttEvent::EndOfTurn => {}
                     }
                 }
@@ -200,7 +200,7 @@ async fn a_wideband_call_is_understood_as_it_is_and_spoken_to_with_the_upper_hal
     let text = loop {
         match events.recv().await.unwrap() {
             SttEvent::Final { text, .. } => break text,
-            SttEvent::Failed { words, .. } => panic!("{words}"),
+            SttEvent::Failed { message, .. } => panic!("{message}"),
             SttEvent::Partial { .. } | SttEvent::EndOfTurn => {}
         }
     };
@@ -236,7 +236,7 @@ async fn a_language_that_the_models_do_not_know_is_refused() {
     let (sender, _events) = mpsc::channel(1);
     let options = SttOptions { language: "de-DE".to_owned(), ..SttOptions::default() };
     let error = LocalStt::new(shared()).open(options, sender).await.err().expect("German is refused");
-    assert!(matches!(&error, ProviderError::Config { words, .. } if words.contains("English only")), "{error}");
+    assert!(matches!(&error, ProviderError::Config { message, .. } if message.contains("English only")), "{error}");
 }
 
 #[tokio::test]

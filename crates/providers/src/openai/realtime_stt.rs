@@ -157,7 +157,7 @@ impl UnansweredAudio {
         self.committed += std::mem::take(&mut self.buffered);
     }
 
-    /// Returns the length of what is committed: an item has no more.
+    /// Returns the length of the committed audio, the most that an item can have.
     fn length(&self) -> Duration {
         Duration::from_secs_f64(self.committed as f64 / f64::from(self.bytes_per_second))
     }

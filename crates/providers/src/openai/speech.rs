@@ -179,7 +179,7 @@ impl OpenAiSpeech {
     }
 }
 
-/// Returns whether a body is audio. A WAV file is, whatever its content type; text is not, and some servers label it as audio.
+/// Returns whether a body is audio. A WAV file is, with any content type; text is not, and some servers label it as audio.
 fn is_audio(content_type: Option<&str>, begun: &[u8]) -> bool {
     if begun.is_empty() || begun.starts_with(b"RIFF") {
         return true;

@@ -250,7 +250,7 @@ impl SegmentClient {
                     ErrorCode::ConfigError if self.proven.load(Ordering::Relaxed) => ErrorCode::PipelineError,
                     code => code,
                 };
-                let _ = self.events.send(SttEvent::Failed { code, words: error.to_string() }).await;
+                let _ = self.events.send(SttEvent::Failed { code, message: error.to_string() }).await;
             }
         }
     }

@@ -274,7 +274,7 @@ impl OpenCall {
 
     fn finish(self, position: usize, cut: bool) -> ToolCall {
         let id = if self.id.is_empty() { format!("call_{position}") } else { self.id };
-        // Some templates leave marks of their own around a name.
+        // Some templates put their own marks around a name.
         let name = without_namespace(&self.name);
         let name = name.split("<|").next().unwrap_or_default().to_owned();
         ToolCall { id, name, arguments: arguments(&self.arguments, cut), signature: None }

@@ -89,22 +89,22 @@ enum SessionInput {
 
 impl SessionHandle {
     /// Ignores a full channel: the socket is stuck, and the task reports that.
-    fn tell(&self, input: SessionInput) {
+    fn enqueue(&self, input: SessionInput) {
         let _ = self.inputs.try_send(input);
     }
 }
 
 impl RealtimeSession for SessionHandle {
     fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(SessionInput::Audio(frame.0.clone()));
+        self.enqueue(SessionInput::Audio(frame.0.clone()));
     }
 
     fn send(&mut self, command: RealtimeCommand) {
-        self.tell(SessionInput::Command(command));
+        self.enqueue(SessionInput::Command(command));
     }
 
     fn probe(&mut self) {
-        self.tell(SessionInput::Probe);
+        self.enqueue(SessionInput::Probe);
     }
 }
 

@@ -173,7 +173,7 @@ fn time(words: &[String], asked: bool) -> Option<String> {
     let (hour, minute) = (0..words.len()).rev().find_map(|at| clock_at(words, at, asked))?;
     let hour = match hour {
         12 if morning => 0,
-        // Nobody books a table for two in the morning: without further words it is the afternoon or evening.
+        // A table is not booked for two in the morning: without further words it is the afternoon or evening.
         1..=10 if !morning => hour + 12,
         11 if evening => 23,
         hour => hour,

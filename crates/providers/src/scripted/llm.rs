@@ -20,13 +20,13 @@ impl ScriptedLlm {
     /// Creates a model with the flow in a connection's `settings.flow`, by default the table booking.
     ///
     /// # Errors
-    /// What is wrong with the flow.
+    /// When the flow is not valid.
     pub fn new(flow: Option<&Value>) -> Result<Self, ProviderError> {
         let flow = match flow {
             None => Flow::table_booking(),
             Some(given) => serde_path_to_error::deserialize(given).map_err(|error| ProviderError::Config {
                 provider: PROVIDER,
-                words: format!("settings.flow.{}: {}", error.path(), error.inner()),
+                message: format!("settings.flow.{}: {}", error.path(), error.inner()),
             })?,
         };
         Ok(Self { flow })

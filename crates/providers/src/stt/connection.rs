@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchhook_media::frame::Frame;
+use switchhook_media::frame::CallerAudio;
 use switchhook_net::outbound::ws::Message;
 use tokio::time::{Instant, timeout};
 
@@ -104,8 +104,8 @@ impl Connection {
     }
 
     /// Sends a frame, batched into messages of the configured length.
-    pub(super) async fn audio(&mut self, frame: &Frame) -> Result<(), AttemptError> {
-        match self.encoder.push(frame) {
+    pub(super) async fn audio(&mut self, frame: &CallerAudio) -> Result<(), AttemptError> {
+        match self.encoder.push(&frame.0) {
             Some(audio) => self.send_audio(audio).await,
             None => Ok(()),
         }

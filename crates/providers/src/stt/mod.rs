@@ -34,9 +34,8 @@ pub(crate) use self::wordless::spoken_text;
 use self::connection::{Connector, TIMEOUTS};
 use self::task::{SentAudio, Task};
 use super::adapter_config::AdapterConfig;
-use super::replay_buffer::SttInput;
 use super::websocket;
-use super::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+use super::{ProviderError, Stt, SttEvent, SttInput, SttOptions, SttSession};
 
 /// Inputs that may be queued for the socket: some 20 s of frames. The socket is abandoned long before.
 const AUDIO_CAPACITY: usize = 1024;
@@ -84,26 +83,26 @@ struct StreamingSession {
 impl StreamingSession {
     /// Ignores errors. A full channel means that the socket is stuck, which the task will notice; a closed one that it has failed, which
     /// the task has reported.
-    fn tell(&self, input: SttInput) {
+    fn send(&self, input: SttInput) {
         let _ = self.input.try_send(input);
     }
 }
 
 impl SttSession for StreamingSession {
     fn takes_over(&mut self, segment: u32) {
-        self.tell(SttInput::StartAt(segment));
+        self.send(SttInput::StartAt(segment));
     }
 
     fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(SttInput::Audio(frame.0.clone()));
+        self.send(SttInput::Audio(frame.clone()));
     }
 
     fn speech_started(&mut self) {
-        self.tell(SttInput::SpeechStarted);
+        self.send(SttInput::SpeechStarted);
     }
 
     fn speech_stopped(&mut self, segment: u32) {
-        self.tell(SttInput::SpeechStopped(segment));
+        self.send(SttInput::SpeechStopped(segment));
     }
 
     fn sent(&self) -> Option<Duration> {

@@ -138,7 +138,7 @@ pub(crate) fn close_description(code: u16, reason: &str) -> String {
     }
 }
 
-/// Classifies a close frame of a provider without codes of its own: its codes are HTTP statuses plus 4000.
+/// Classifies a close frame of a provider that defines no codes: they are HTTP statuses plus 4000.
 pub(crate) fn classify_close_code(code: u16, reason: &str) -> StreamError {
     let words = close_description(code, reason);
     match code {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
 use switchhook_media::format::FRAME_DURATION;
-use switchhook_media::frame::Frame;
+use switchhook_media::frame::CallerAudio;
 use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::connection::{Connection, Connector};
 use super::protocol::SttMessage;
 use super::transcripts::Transcripts;
-use crate::SttEvent;
 use crate::failure::AttemptError;
-use crate::replay_buffer::{ReplayBuffer, SttInput};
+use crate::replay_buffer::ReplayBuffer;
 use crate::websocket::StreamError;
+use crate::{SttEvent, SttInput};
 
 /// Pauses before reconnecting.
 const RECONNECT_PAUSES: [Duration; 3] =
@@ -131,7 +131,7 @@ impl Task {
                     self.unanswered(AttemptError::timeout(stream_config.name, stream_config.finalize_timeout_without_words))?;
                 }
                 let events = self.transcripts.expire(Instant::now());
-                self.tell(events).await?;
+                self.send(events).await?;
             }
             () = sleep_until(keepalive) => connection.keepalive(Instant::now()).await?,
         }
@@ -168,7 +168,7 @@ impl Task {
                         let words = "it sent more words than anybody can have said".to_owned();
                         return Err(AttemptError { retry_after: None, ..connection.session.lost(words) }.into());
                     }
-                    self.tell(events).await?;
+                    self.send(events).await?;
                 }
             }
         }
@@ -205,7 +205,7 @@ impl Task {
         }
     }
 
-    async fn tell(&mut self, events: Vec<SttEvent>) -> Result<(), StreamEnd> {
+    async fn send(&mut self, events: Vec<SttEvent>) -> Result<(), StreamEnd> {
         for event in events {
             if let SttEvent::Final { segment, .. } = &event {
                 self.replay.settled(*segment);
@@ -274,7 +274,7 @@ impl Task {
         Ok(())
     }
 
-    async fn audio(&self, connection: &mut Connection, frame: &Frame) -> Result<(), AttemptError> {
+    async fn audio(&self, connection: &mut Connection, frame: &CallerAudio) -> Result<(), AttemptError> {
         self.sent.one_more();
         connection.audio(frame).await
     }
@@ -285,7 +285,7 @@ impl Task {
             ErrorCode::ConfigError if self.proven => ErrorCode::PipelineError,
             code => code,
         };
-        let _ = self.events.send(SttEvent::Failed { code, words: failure.error.to_string() }).await;
+        let _ = self.events.send(SttEvent::Failed { code, message: failure.error.to_string() }).await;
     }
 }
 

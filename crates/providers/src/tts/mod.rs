@@ -127,7 +127,7 @@ impl Retries {
         let in_time = |pause: &Duration| !output.has_audio() || *pause <= MAX_PAUSE_IN_UTTERANCE;
         let requested = failure.retry_after.filter(|_| !late).filter(in_time);
         let (Some(least), Some(requested)) = (least, requested) else { return Err(failure.error) };
-        // The error message may quote the text that was to be spoken.
+        // The error message may quote the text of the request.
         tracing::warn!(
             code = failure.error.code().as_str(),
             attempt = self.failed,
@@ -144,7 +144,7 @@ impl Retries {
     }
 }
 
-/// What an utterance has produced.
+/// The output of an utterance so far.
 #[derive(Clone, Copy, Default)]
 struct Produced {
     samples: u64,

@@ -151,7 +151,7 @@ impl SocketGroup {
     }
 }
 
-/// What one attempt has produced of an utterance.
+/// The progress of one attempt at an utterance.
 struct AttemptState {
     encoding: TtsEncoding,
     /// The first byte of a sample that was split.
@@ -303,7 +303,7 @@ impl<W: TtsProtocol> TtsPool<W> {
         AttemptError::failed(self.protocol.provider(), "the connection was given up".to_owned())
     }
 
-    /// Opens a socket if there is none.
+    /// Opens a socket unless one is open.
     async fn ensure_open(&self, like: &TtsRequest) -> Result<(), AttemptError> {
         let handshake = self.handshake(like)?;
         let opened = {

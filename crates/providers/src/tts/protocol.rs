@@ -85,7 +85,7 @@ pub(crate) struct TtsMessage {
 pub(crate) enum TtsEvent {
     /// Audio, and when its words are spoken.
     Audio(AudioChunk),
-    /// The context has been spoken to its end.
+    /// The context has been spoken completely.
     Done,
     /// The context was stopped.
     Cancelled,

@@ -22,7 +22,7 @@ const DEAD: &str = "the connection is dead";
 /// the phone rings. The socket is still read meanwhile, since other utterances may use it.
 const MAX_BUFFERED_BYTES: u32 = 2 << 20;
 
-/// Bytes of audio that may still arrive for utterances that were stopped or are over. A stopped one may be spoken to its end.
+/// Bytes of audio that may still arrive for utterances that were stopped or are over. A stopped one may still be spoken completely.
 const MAX_DISCARDED_BYTES: usize = 8 << 20;
 
 /// An event of one context: audio until it is done, or a failure.

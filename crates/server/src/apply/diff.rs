@@ -1,4 +1,4 @@
-//! What changes, field by field.
+//! Differences, field by field.
 
 use std::fmt;
 

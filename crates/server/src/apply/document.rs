@@ -1,4 +1,4 @@
-//! What documents describe: an entry for each thing.
+//! Entries of documents: one for each resource.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::http::unknown_query::alike;
 /// How variables of the service begin.
 const OF_SERVICE: &str = "SWITCHHOOK_";
 
-/// What an entry describes.
+/// The kind of resource that an entry describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A connection.
@@ -76,7 +76,7 @@ impl Entry {
     }
 }
 
-/// What documents say.
+/// The content of documents.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) entries: Vec<Entry>,
@@ -214,7 +214,7 @@ impl Found {
     }
 }
 
-/// What is said of a field that does not exist.
+/// Returns the message about a field that does not exist.
 pub(super) fn unknown(near: Option<&str>) -> String {
     match near {
         Some(near) => format!("is unknown; did you mean {near}?"),

@@ -1,4 +1,4 @@
-//! What a tenant has.
+//! The resources of a tenant.
 
 use switchhook_core::id::TenantId;
 

@@ -20,7 +20,7 @@ use crate::store::{Store, tenants};
 /// Fields of an agent within which nothing has a default.
 const WHOLE: [&str; 2] = ["parameters", "schema"];
 
-/// What a tenant has, as documents.
+/// The resources of a tenant, as documents.
 pub struct Export {
     lists: BTreeMap<&'static str, Vec<Value>>,
     /// The variables that stand for secrets.

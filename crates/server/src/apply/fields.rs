@@ -14,7 +14,7 @@ const OF_FILES: &str = "instructions_file";
 
 static DESCRIPTION: LazyLock<Value> = LazyLock::new(openapi);
 
-/// What is said of an unknown field at `path` in an entry: that, and the one that was probably meant.
+/// Returns the message about an unknown field at `path` in an entry, with the one that was probably meant.
 pub(super) fn unknown_field(kind: Kind, path: &str) -> String {
     let (above, name) = path.rsplit_once('.').unwrap_or(("", path));
     let document = &*DESCRIPTION;

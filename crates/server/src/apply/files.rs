@@ -74,7 +74,7 @@ fn is_document(path: &Path) -> bool {
 /// Reads a document.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// The problem with the file.
 pub(super) fn read(path: &Path) -> Result<Document, Problem> {
     let place = Place::file(path.display().to_string());
     let text = read_text(path, MAX_FILE).map_err(|words| place.problem(words))?;

@@ -45,9 +45,9 @@ use crate::wakeups::Wakeups;
 pub enum ApplyError {
     /// There are no such files; a sentence.
     NoFiles(String),
-    /// What is wrong with the files.
+    /// The problems with the files.
     Wrong(Vec<Problem>),
-    /// The database failed, or the key file is of no use.
+    /// The database failed, or the key file cannot be used.
     Failed(anyhow::Error),
 }
 
@@ -57,7 +57,7 @@ impl<E: Into<anyhow::Error>> From<E> for ApplyError {
     }
 }
 
-/// What files describe.
+/// The resources that files describe.
 pub struct Described(Found);
 
 impl Described {
@@ -105,7 +105,7 @@ pub async fn apply(
     Ok(Report::new(written, unchanged, dry_run.then_some(others), &notes))
 }
 
-/// What handlers of the API work with.
+/// Creates the state that the API's handlers work with.
 async fn state(store: &Store, config: Arc<Config>) -> anyhow::Result<HttpState> {
     let vault = config.open_vault()?;
     let addresses = Addresses::new(config.reached_at(config.listen), &vault);

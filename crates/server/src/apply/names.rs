@@ -11,7 +11,7 @@ use crate::http::unknown_query::alike;
 
 /// Ids by name.
 pub(super) struct Names {
-    /// What they are names of.
+    /// The kind of resource that they name.
     pub(super) word: &'static str,
     pub(super) ids: BTreeMap<String, Uuid>,
 }

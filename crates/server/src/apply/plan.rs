@@ -29,7 +29,7 @@ use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
 use crate::store::webhooks::WebhookRow;
 
-/// What the plan depends on beside files and rows.
+/// The dependencies of a plan beside files and rows.
 pub(super) struct Context<'a> {
     pub(super) tenant: TenantId,
     /// Where connections may lead.
@@ -40,7 +40,7 @@ pub(super) struct Context<'a> {
     pub(super) open: &'a dyn Fn(&ConnectionRow) -> Result<Private<Credentials>, String>,
 }
 
-/// What `apply` does with one resource.
+/// The action of `apply` on one resource.
 pub(super) struct Step<T, R> {
     pub(super) place: Place,
     pub(super) name: String,
@@ -70,7 +70,7 @@ pub(super) struct Plan {
     pub(super) agents: Vec<Step<WantedAgent, AgentRow>>,
     pub(super) numbers: Vec<Step<CreateNumber, NumberRow>>,
     pub(super) webhooks: Vec<Step<Endpoint, WebhookRow>>,
-    /// What exists and is in no file.
+    /// Resources that exist and are in no file.
     pub(super) others: Vec<(Kind, String)>,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Planner<'a> {
         true
     }
 
-    /// What an entry is read as; nothing, and problems, if it is wrong.
+    /// Parses an entry; adds problems and returns `None` if it is wrong.
     fn read<T>(&mut self, entry: &Entry, read: impl FnOnce(&[u8]) -> Result<Parsed<T>, ApiError>) -> Option<T> {
         let json = Value::Object(entry.fields.clone()).to_string();
         match read(json.as_bytes()) {
@@ -260,7 +260,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// What exists and is in no file.
+/// Returns the resources that exist and are in no file.
 fn others(plan: &Plan, existing: &Existing) -> Vec<(Kind, String)> {
     let planned: HashSet<Uuid> = [
         plan.connections.iter().map(|step| step.id).collect::<Vec<_>>(),

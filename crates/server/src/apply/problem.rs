@@ -1,4 +1,4 @@
-//! What is wrong, and where.
+//! Problems, and where they are.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Place {
         Self { file: name.into(), path: String::new() }
     }
 
-    /// What stands below it.
+    /// Returns the place at `path` below it.
     pub(super) fn below(&self, path: &str) -> Self {
         let between = if self.path.is_empty() || path.is_empty() { "" } else { "." };
         Self { file: self.file.clone(), path: format!("{}{between}{path}", self.path) }

@@ -1,4 +1,4 @@
-//! What was done, for people and programs.
+//! The report of an apply, for people and programs.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -7,7 +7,7 @@ use super::document::Kind;
 use super::problem::{Problem, printable};
 use super::write::Written;
 
-/// What an apply did, or would do. It has no `Debug`, which would print secrets.
+/// The changes that an apply made, or would make. It has no `Debug`, which would print secrets.
 #[derive(Serialize)]
 pub struct Report {
     created: Vec<Item>,

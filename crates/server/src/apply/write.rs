@@ -21,7 +21,7 @@ use crate::store::numbers::NumberRow;
 use crate::store::tenants::TenantRow;
 use crate::store::webhooks::{self as stored_webhooks, WebhookRow};
 
-/// What has been written of one thing.
+/// A resource that has been written.
 pub(super) struct Written {
     pub(super) kind: Kind,
     pub(super) name: String,
@@ -35,24 +35,24 @@ pub(super) struct Written {
     pub(super) secret: Option<SigningSecret>,
 }
 
-/// What has been written, before the commit.
+/// The result of writing, before the commit.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) written: Vec<Written>,
     pub(super) unchanged: usize,
-    /// What the API would warn of.
+    /// Warnings that the API would return.
     pub(super) warnings: Vec<Problem>,
-    /// What is not as it might seem, such as credentials that were kept.
+    /// Notes on surprises, such as credentials that were kept.
     pub(super) notes: Vec<Problem>,
     pub(super) after: After,
 }
 
-/// What remains to be done once it is committed.
+/// Work that remains after the commit.
 #[derive(Default)]
 pub(super) struct After {
     /// Numbers to register with their carriers.
     pub(super) carriers: Vec<(Place, NumberRow)>,
-    /// Endpoints to which nothing is sent any more.
+    /// Endpoints that no longer receive anything.
     pub(super) disabled: Vec<(Place, WebhookId)>,
 }
 
@@ -69,7 +69,7 @@ impl Writer<'_> {
     /// Writes everything.
     ///
     /// # Errors
-    /// What is wrong with it; when the database fails.
+    /// The problems with it; when the database fails.
     pub(super) async fn write(mut self, plan: Plan) -> Result<Done, ApplyError> {
         for step in plan.connections {
             self.connection(step).await?;
@@ -107,7 +107,7 @@ impl Writer<'_> {
         Some(step)
     }
 
-    /// What was written; nothing, and problems, if it was refused.
+    /// Returns the result; adds problems and returns `None` if it was refused.
     fn unless_refused<T>(&mut self, place: &Place, result: Result<T, ApiError>) -> Result<Option<T>, ApplyError> {
         match result {
             Ok(value) => Ok(Some(value)),

@@ -220,7 +220,7 @@ fn refuse_tag(tag: Option<&Tag>, span: &Span) -> Result<(), String> {
     }
 }
 
-/// What is no text although it has no quotes.
+/// Returns the value of a word without quotes that is not text.
 fn plain(text: &str) -> Option<Value> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Some(Value::Null),

@@ -88,7 +88,7 @@ impl Tools {
         fitting(name, self.server, found)
     }
 
-    /// Runs a program to its end; it ends with the caller.
+    /// Runs a program until it exits; it is killed with the caller.
     async fn run<'a>(
         &self,
         program: &Path,

@@ -5,6 +5,7 @@
 //! lease's fencing token, and only then acts. [`setup`] turns an agent's configuration into a carrier and a pipeline of providers. No
 //! other task touches a live call; others write a row and wake the dispatcher.
 
+pub mod dial_permission;
 pub mod dispatcher;
 pub mod incoming;
 pub mod place;

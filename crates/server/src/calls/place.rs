@@ -19,12 +19,12 @@ use switchhook_core::quota::{QuotaExceeded, QuotaLimits, admit};
 use switchhook_runtime::clock::Clock;
 
 use self::commit::{CommitPlacements, Placement};
-use crate::calls::quota;
+use crate::calls::{dial_permission, quota};
 use crate::config::Config;
+use crate::store::Store;
 use crate::store::calls::CallRow;
 use crate::store::group_commit::Batcher;
 use crate::store::idempotency::{self, Stored};
-use crate::store::{Store, dial_policy};
 use crate::wakeups::Wakeups;
 
 /// How long a request waits for another one with the same idempotency key.
@@ -210,8 +210,8 @@ impl Placer {
         {
             return replayed(Arc::new(stored), fingerprint).map(Checked::Replayed);
         }
-        let judged = dial_policy::judge(&mut conn, tenant, plan.attempt(now), now).await?;
-        judged.map_err(PlaceError::Refused)?;
+        let allowed = dial_permission::check(&mut conn, tenant, plan.attempt(now), now).await?;
+        allowed.map_err(PlaceError::Refused)?;
         let usage = quota::usage(&mut conn, tenant, limits, now).await?;
         admit(&usage, limits, now).map_err(PlaceError::Quota)?;
         Ok(Checked::Acceptable(Box::new(plan.row(tenant, now))))

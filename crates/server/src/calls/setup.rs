@@ -481,7 +481,7 @@ fn no_longer_exists(id: ConnectionId) -> SetupError {
 async fn verify(carrier: &dyn CallControl) -> Result<String, String> {
     match carrier.verify().await {
         Ok(found) => Ok(found),
-        Err(error) => Err(format!("{}.", error.words.trim_end_matches('.'))),
+        Err(error) => Err(format!("{}.", error.message.trim_end_matches('.'))),
     }
 }
 

@@ -59,7 +59,7 @@ pub(super) struct Named {
     tenant: Option<TenantId>,
 }
 
-/// What a command does with an agent.
+/// The action of a command on an agent.
 enum Action {
     ListVersions,
     ShowTraffic,

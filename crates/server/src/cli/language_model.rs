@@ -14,7 +14,7 @@ use crate::operator::LanguageModel;
 
 /// How long a server that may be on this machine has to list its models.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
-/// The same of a server that somebody named, which may be far away.
+/// The same for a server that the user named, which may be far away.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// The variable by which programs name another server for `OPENAI_API_KEY`.
 const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
@@ -213,7 +213,7 @@ mod tests {
 
     /// Enough for a busy machine.
     const PATIENCE: Duration = Duration::from_secs(30);
-    /// What a server with models lists.
+    /// The list of models of a server.
     const LISTED: &str = r#"{"object":"list","data":[{"id":"nomic-embed-text"},{"id":"qwen2.5:7b"},{"id":"llama3"}]}"#;
     /// The key that [`server_with_a_key`] requires.
     const KEY: &str = "sk-gateway";

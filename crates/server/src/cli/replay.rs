@@ -290,7 +290,7 @@ impl Report {
         }
     }
 
-    /// What the comparison says, the good news last.
+    /// Returns the conclusion of the comparison, the good news last.
     fn conclusion(&self) -> Vec<String> {
         let (calls, mut lines) = (self.calls, Vec::new());
         if !self.differ.is_empty() {

@@ -2,7 +2,7 @@
 
 use console::measure_text_width;
 
-/// Fewest columns for words: a narrower terminal breaks lines by itself.
+/// Fewest columns for words: a narrower terminal breaks the lines.
 const NARROW: usize = 20;
 
 /// Breaks `line` between words so that it fits into `width` columns, later rows behind `indent` spaces. Escape codes take no columns.

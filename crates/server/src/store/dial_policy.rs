@@ -5,13 +5,12 @@ use std::collections::{HashMap, HashSet};
 use sqlx::QueryBuilder;
 use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::{
-    COUNTED_WITHIN, DialFacts, DialPolicy, DialRefused, NumberingPlan, PER_NUMBER_PER_DAY, Prefix, most_in_a_day,
-    parse_prefixes,
+    COUNTED_WITHIN, DialFacts, DialPolicy, NumberingPlan, PER_NUMBER_PER_DAY, Prefix, most_in_a_day, parse_prefixes,
 };
 use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 
-use super::tenants::{self, TenantRow};
+use super::tenants::TenantRow;
 use super::{Conn, Tx, chunks, execute, on, run};
 
 const DAY_MICROS: i64 = 24 * 3600 * 1_000_000;
@@ -105,22 +104,6 @@ impl DialHistory {
             Dialed::At(times) => times.insert(times.partition_point(|other| *other <= at), at),
         }
     }
-}
-
-/// Checks an attempt against the tenant's policy.
-///
-/// # Errors
-/// When the database fails, or the tenant does not exist.
-pub async fn judge(
-    conn: &mut Conn,
-    tenant: TenantId,
-    attempt: DialAttempt<'_>,
-    now: Timestamp,
-) -> Result<Result<(), DialRefused>, sqlx::Error> {
-    let row = tenants::get(conn, tenant).await?.ok_or(sqlx::Error::RowNotFound)?;
-    let policy = of(&row);
-    let history = DialHistory::read(conn, tenant, &policy, &[attempt], now).await?;
-    Ok(policy.judge(attempt.to, &history.facts(&attempt)))
 }
 
 /// Returns those of these numbers that are the tenant's own.

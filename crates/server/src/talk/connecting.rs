@@ -19,7 +19,7 @@ impl<T: Send + 'static> Connecting<T> {
     /// Waits for the result. A panic becomes an error that names `provider`. Cancel safe.
     pub(super) async fn wait(&mut self, provider: &'static str) -> &mut Result<T, ProviderError> {
         if let Self::InProgress(task) = self {
-            let stopped = || ProviderError::Failed { provider, words: "it stopped unexpectedly".to_owned() };
+            let stopped = || ProviderError::Failed { provider, message: "it stopped unexpectedly".to_owned() };
             let connected = task.await.unwrap_or_else(|_| Err(stopped()));
             *self = Self::Done(connected);
         }

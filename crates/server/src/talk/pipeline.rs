@@ -413,7 +413,7 @@ fn running<T: Send + 'static>(
 }
 
 fn stopped(provider: &'static str, panicked: Panicked) -> ProviderError {
-    ProviderError::Failed { provider, words: panicked.to_string() }
+    ProviderError::Failed { provider, message: panicked.to_string() }
 }
 
 /// Returns how long each of the models may take, so that the last one gets as much time as those before it.
@@ -423,7 +423,7 @@ fn llm_timeout(models: usize) -> Duration {
 }
 
 fn none_configured(kind: &'static str) -> ProviderError {
-    ProviderError::Config { provider: kind, words: "no provider is configured".to_owned() }
+    ProviderError::Config { provider: kind, message: "no provider is configured".to_owned() }
 }
 
 fn timed_out(kind: &'static str, waited: Duration) -> ProviderError {

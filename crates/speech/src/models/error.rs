@@ -24,7 +24,7 @@ pub enum ModelError {
     },
     /// pip failed.
     #[error(
-        "pip could not download {package} {version} ({words}); download {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
+        "pip could not download {package} {version} ({message}); download {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
     )]
     PipFailed {
         /// The package.
@@ -32,7 +32,7 @@ pub enum ModelError {
         /// Its version.
         version: &'static str,
         /// pip's last error.
-        words: String,
+        message: String,
         /// The required file.
         wheel: &'static str,
     },
@@ -65,12 +65,12 @@ pub enum ModelError {
         member: &'static str,
     },
     /// A wheel could not be unpacked.
-    #[error("could not unpack {wheel} ({words}); download it again")]
+    #[error("could not unpack {wheel} ({message}); download it again")]
     Archive {
         /// The wheel.
         wheel: &'static str,
         /// The unpacker's error.
-        words: String,
+        message: String,
     },
     /// A model file could not be converted.
     #[error("could not convert {member}: {source}")]

@@ -87,7 +87,7 @@ fn fetch_with(
         Some(status) if !status.success() => Err(ModelError::PipFailed {
             package: model.package,
             version: model.version,
-            words: last_words(&log_path),
+            message: last_words(&log_path),
             wheel: model.wheel,
         }),
         Some(_) => Ok(folder.join(model.wheel)),

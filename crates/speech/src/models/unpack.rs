@@ -19,7 +19,7 @@ pub(super) fn unpack(
     progress: &dyn Progress,
 ) -> Result<(), ModelError> {
     let archive = File::open(wheel).map_err(ModelError::io(wheel))?;
-    let broken = |words: String| ModelError::Archive { wheel: model.wheel, words };
+    let broken = |message: String| ModelError::Archive { wheel: model.wheel, message };
     let mut archive = ZipArchive::new(archive).map_err(|error| broken(error.to_string()))?;
     let mut done = 0;
     for file in model.files {
@@ -42,7 +42,7 @@ fn contents(model: &'static Model, file: &'static manifest::File, member: impl R
     };
     let mut bytes = Vec::new();
     let read = member.take(member_bytes + 1).read_to_end(&mut bytes);
-    read.map_err(|error| ModelError::Archive { wheel: model.wheel, words: error.to_string() })?;
+    read.map_err(|error| ModelError::Archive { wheel: model.wheel, message: error.to_string() })?;
     if hex(&Sha256::digest(&bytes)) != member_sha256 {
         return Err(wrong());
     }

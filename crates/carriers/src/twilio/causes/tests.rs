@@ -58,16 +58,16 @@ fn each_code_of_a_refused_dial_has_its_error_code() {
 
 #[test]
 fn whoever_placed_the_call_learns_what_to_do() {
-    let words = |answer: &RestResponse| match dial_error(Flavour::Twilio, answer) {
-        DialError::Refused { words, .. } => words,
+    let message = |answer: &RestResponse| match dial_error(Flavour::Twilio, answer) {
+        DialError::Refused { message, .. } => message,
         other => panic!("{other:?}"),
     };
-    assert_eq!(words(&coded(400, 21211)), "Twilio 21211: It says why.");
-    assert!(words(&coded(400, 21210)).contains("caller ID"));
-    assert!(words(&coded(400, 21219)).contains("Trial"));
+    assert_eq!(message(&coded(400, 21211)), "Twilio 21211: It says why.");
+    assert!(message(&coded(400, 21210)).contains("caller ID"));
+    assert!(message(&coded(400, 21219)).contains("Trial"));
     let limited = answer(400, r#"{"code":20001,"message":"Your account has Limited Parameter Access"}"#);
-    assert!(words(&limited).contains("Trial"));
-    assert_eq!(words(&answer(404, "<html>")), "Twilio returned HTTP status 404.");
+    assert!(message(&limited).contains("Trial"));
+    assert_eq!(message(&answer(404, "<html>")), "Twilio returned HTTP status 404.");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn ending_what_has_ended_is_fine() {
 fn logs_hold_no_numbers() {
     let refused = answer(400, r#"{"code":21214,"message":"+12025550100 and 4930123456 cannot be reached"}"#);
     let error = carrier_error(Flavour::Twilio, &refused);
-    assert_eq!(error.words, "Twilio 21214: +… and … cannot be reached.");
+    assert_eq!(error.message, "Twilio 21214: +… and … cannot be reached.");
     assert_eq!(error.code, Errs);
     assert_eq!(carrier_error(Flavour::Twilio, &coded(401, 20003)).code, CarrierUnauthorized);
 }

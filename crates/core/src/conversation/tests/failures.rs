@@ -178,7 +178,7 @@ fn a_recogniser_that_is_lost_ends_the_call_with_a_word() {
     let mut talk = asked();
     talk.tell(Input::from(CascadeInput::SttFailed(failure(FailureCode::Pipeline)))).until(20_000);
     assert_eq!(talk.spoken(), [(2_000, TECHNICAL[0])]);
-    assert!(matches!(talk.end(), Some((_, End::Failed(f))) if f.words == "It broke."));
+    assert!(matches!(talk.end(), Some((_, End::Failed(f))) if f.message == "It broke."));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(in crate::llm) enum Stop {
 /// Reads one call at the start of a text. Returns it with its length.
 ///
 /// # Errors
-/// When there is none, or not yet.
+/// When the text begins with something else, or ends too early.
 pub(in crate::llm) fn call(text: &str) -> Result<(PythonCall, usize), Stop> {
     let mut reader = Reader { text, at: 0 };
     let call = reader.call()?;
@@ -37,7 +37,7 @@ pub(in crate::llm) fn call(text: &str) -> Result<(PythonCall, usize), Stop> {
 /// Reads a list of calls, `[book(day="Friday"), hours()]`, at the start of a text. Returns them with its length.
 ///
 /// # Errors
-/// When there is none, or not yet.
+/// When the text begins with something else, or ends too early.
 pub(in crate::llm) fn calls(text: &str) -> Result<(Vec<PythonCall>, usize), Stop> {
     let mut reader = Reader { text, at: 0 };
     reader.expect('[')?;
@@ -58,7 +58,7 @@ pub(in crate::llm) fn calls(text: &str) -> Result<(Vec<PythonCall>, usize), Stop
 /// Reads a literal, such as `{'day': 'Friday'}`, at the start of a text. Returns it with its length.
 ///
 /// # Errors
-/// When there is none, or not yet.
+/// When the text begins with something else, or ends too early.
 pub(in crate::llm) fn literal(text: &str) -> Result<(Value, usize), Stop> {
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(0)?;

@@ -34,7 +34,7 @@ pub(in crate::llm) fn tag(text: &str, name: &str) -> Tag {
     Tag::Whole(arguments(inner, attributes), text.len() - behind.len())
 }
 
-/// What follows the name of a tag.
+/// The text after the name of a tag.
 enum Head<'t> {
     /// It is no tag.
     None,

@@ -381,7 +381,7 @@ impl CallerTurns {
         self.answered = self.items.len();
     }
 
-    /// Takes the turns since the last response; all of them if there is none.
+    /// Takes the turns since the last response; all of them if none came since.
     fn leave_out(&mut self) -> Vec<String> {
         let newest = if self.answered < self.items.len() { self.answered } else { 0 };
         self.answered = newest;

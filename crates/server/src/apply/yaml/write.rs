@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// Names of fields up to this length are written on one line with their values.
 const LONG_NAME: usize = 500;
-/// What parsers of older versions of YAML take for something else.
+/// Texts that parsers of older versions of YAML read as another type.
 const NO_TEXT: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
 
 /// Fields that stand before all others, which follow by the alphabet.

@@ -5,19 +5,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use switchhook_core::Timestamp;
-use switchhook_core::dial_policy::DialPolicy;
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, TenantId};
-use switchhook_core::phone_number::PhoneNumber;
 use switchhook_runtime::clock::Clock;
 
 use super::plan::ResolvedCall;
 use super::{Idempotency, PlaceError, Placed, PlacedResponse, Respond, replayed};
+use crate::calls::dial_permission::DialPermission;
 use crate::calls::quota::Admission;
 use crate::config::Config;
 use crate::store::agents::pruning;
 use crate::store::calls::{self, CallRow};
-use crate::store::dial_policy::{self, DialHistory};
 use crate::store::group_commit::BatchJob;
 use crate::store::idempotency::{self, Stored};
 use crate::store::{Store, Tx};
@@ -56,15 +54,12 @@ impl BatchJob for CommitPlacements {
         if !admission.tenant.active {
             return Ok(placements.iter().map(|_| Err(PlaceError::Deactivated)).collect());
         }
-        let policy = dial_policy::of(&admission.tenant);
         let attempts: Vec<_> = placements.iter().map(|placement| placement.plan.attempt(now)).collect();
         let mut batch = PlacementBatch {
             tenant: *tenant,
             now,
-            history: DialHistory::read(&mut tx, *tenant, &policy, &attempts, now).await?,
-            policy,
+            dialing: DialPermission::load(&mut tx, &admission.tenant, &attempts, now).await?,
             admission,
-            counted: Vec::new(),
             stored: stored(&mut tx, *tenant, placements).await?,
             agents: agents(&mut tx, *tenant, placements).await?,
             rows: Vec::new(),
@@ -75,7 +70,7 @@ impl BatchJob for CommitPlacements {
             placed.push(batch.decide(placement).map_err(|error| sqlx::Error::Encode(error.into()))?);
         }
         calls::create(&mut tx, *tenant, &batch.rows, EventKind::CallQueued).await?;
-        dial_policy::count(&mut tx, *tenant, &batch.counted).await?;
+        batch.dialing.save(&mut tx).await?;
         idempotency::put(&mut tx, *tenant, &batch.responses, now).await?;
         tx.commit().await?;
         Ok(placed)
@@ -112,11 +107,8 @@ struct PlacementBatch {
     tenant: TenantId,
     now: Timestamp,
     admission: Admission,
-    policy: DialPolicy,
     /// Includes the calls of this batch.
-    history: DialHistory,
-    /// The calls of this batch that the policy counts.
-    counted: Vec<(PhoneNumber, Timestamp)>,
+    dialing: DialPermission,
     /// By idempotency key; includes those of this batch.
     stored: HashMap<String, Arc<Stored>>,
     agents: HashSet<(AgentId, i64)>,
@@ -136,16 +128,13 @@ impl PlacementBatch {
             return Ok(Err(plan.agent_deleted()));
         }
         let attempt = plan.attempt(self.now);
-        if let Err(refused) = self.policy.judge(&plan.to, &self.history.facts(&attempt)) {
+        if let Err(refused) = self.dialing.check(&attempt) {
             return Ok(Err(PlaceError::Refused(refused)));
         }
         if let Err(exceeded) = self.admission.admit(plan.direction()) {
             return Ok(Err(PlaceError::Quota(exceeded)));
         }
-        if let Some(at) = attempt.counts_at {
-            self.history.add(&plan.to, at);
-            self.counted.push((plan.to.clone(), at));
-        }
+        self.dialing.count(&attempt);
         let row = plan.clone().row(self.tenant, self.now);
         self.rows.push(row.clone());
         let response = Arc::new(to_store(respond(row)?, idempotency.as_ref()));
@@ -169,6 +158,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use serde_json::Map;
+    use switchhook_core::phone_number::PhoneNumber;
 
     use super::*;
     use crate::calls::place::{AgentOverrides, PlaceCall, plan};

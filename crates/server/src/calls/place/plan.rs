@@ -5,18 +5,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Number, Value};
-use switchhook_carriers::{registry, web};
+use switchhook_carriers::web;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError, check_map};
 use switchhook_core::call::{Call, Direction, Timing};
-use switchhook_core::dial_policy::NumberingPlan;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_runtime::clock;
 use uuid::Uuid;
 
 use super::{PlaceCall, PlaceError};
-use crate::calls::tariff::numbering_plan;
+use crate::calls::dial_permission::CalledNumber;
 use crate::catalogue::{CATALOGUE, ConnectionKind};
 use crate::store::calls::{CallRequest, CallRow, NewCall, Overrides};
 use crate::store::dial_policy::DialAttempt;
@@ -36,10 +35,7 @@ pub(super) struct ResolvedCall {
     /// Whether the request names the version.
     names_version: bool,
     route: CallRoute,
-    pub(super) to: PhoneNumber,
-    numbering: NumberingPlan,
-    /// Whether the dial policy counts the call.
-    counted: bool,
+    to: CalledNumber,
     request: CallRequest,
     schedule_at: Option<Timestamp>,
     retention_days: Option<u32>,
@@ -108,8 +104,7 @@ impl ResolvedCall {
 
     /// Returns the attempt that the dial policy decides on if the call is placed at `now`.
     pub(super) fn attempt(&self, now: Timestamp) -> DialAttempt<'_> {
-        let counts_at = self.counted.then(|| self.dial_at(now));
-        DialAttempt { to: &self.to, plan: self.numbering, counts_at }
+        self.to.attempt(self.dial_at(now))
     }
 
     /// Returns when it is dialled if placed at `now`.
@@ -131,7 +126,7 @@ impl ResolvedCall {
             connection: self.route.connection,
             provider: self.route.provider,
             from: self.route.from,
-            to: self.to.reveal().to_owned(),
+            to: self.to.number().reveal().to_owned(),
             request: self.request,
             created_at: now,
             due_at,
@@ -149,7 +144,6 @@ pub(super) async fn find(
     request: &PlaceCall,
     now: Timestamp,
 ) -> Result<ResolvedCall, PlaceError> {
-    let numbering = numbering_plan(&request.to);
     let mut conn = store.read().await?;
     let random = clock::random();
     let call = CallId::new(now, random);
@@ -173,9 +167,7 @@ pub(super) async fn find(
         agent: request.agent,
         agent_version: agent.version,
         names_version: request.agent_version.is_some(),
-        to: request.to.clone(),
-        numbering,
-        counted: registry::rings_phones(&route.provider),
+        to: CalledNumber::over(&route.provider, request.to.clone()),
         route,
         request: call_request,
         schedule_at: request.schedule_at,

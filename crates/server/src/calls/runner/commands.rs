@@ -26,7 +26,7 @@ pub(super) struct Commands {
     done: HashSet<Uuid>,
 }
 
-/// What came of looking for commands.
+/// The commands found in the database.
 pub(super) struct FetchedCommands {
     deleted: Vec<Uuid>,
     waiting: Vec<WaitingCommand>,
@@ -102,13 +102,13 @@ impl Runner {
         })
     }
 
-    /// Applies the carrier events that came while nobody owned the call.
+    /// Applies the carrier events that arrived while no node owned the call.
     pub(super) async fn apply_pending_commands(&mut self) -> Result<(), Stopped> {
         let looked = tokio::time::timeout(CARRIER_EVENTS_WAIT, self.looking_for_commands()).await;
         self.apply_commands(looked.unwrap_or(Err(sqlx::Error::PoolTimedOut))).await
     }
 
-    /// What comes after the end was decided stays undone.
+    /// Applies a command. Once the call's end has been decided, only carrier events are applied.
     async fn apply_command(&mut self, command: CallCommand) -> Result<(), Stopped> {
         let in_conversation = self.call.is_in_conversation();
         match command {
@@ -120,7 +120,7 @@ impl Runner {
             _ if !in_conversation => {
                 tracing::warn!("a command came after the end of the call was decided: it is not carried out");
             }
-            CallCommand::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
+            CallCommand::Say { text, interrupt } => self.talk.send(talk::Command::Say { text, interrupt }),
             CallCommand::Dtmf { digits } => self.press(&digits),
             CallCommand::Transfer { to } => self.transfer(&to, EndedBy::Api),
         }
@@ -184,7 +184,7 @@ impl Runner {
     pub(super) fn pressed(&mut self, in_band: Option<String>) {
         self.pressing = false;
         if let Some(keys) = in_band {
-            self.talk.tell(talk::Command::Dtmf(keys));
+            self.talk.send(talk::Command::Dtmf(keys));
         }
         if self.call.is_in_conversation() {
             self.press_next();

@@ -339,16 +339,16 @@ impl Dial {
     async fn ask(&self, decided: Instant, outcomes: &mpsc::UnboundedSender<TaskOutcome>) -> CallInput {
         let mut pause = FIRST_PAUSE;
         loop {
-            let (words, retry_after) = match answer_of(self.carrier.control.dial(self.request.clone())).await {
+            let (message, retry_after) = match answer_of(self.carrier.control.dial(self.request.clone())).await {
                 Some(Ok(Dialed { carrier_call_id, waits })) => {
                     return CallInput::DialAccepted { carrier_call_id, waits: waits.min(LONGEST_QUEUE) };
                 }
-                Some(Err(DialError::Refused { code, words })) => {
-                    return CallInput::DialRefused { code, error: words.into() };
+                Some(Err(DialError::Refused { code, message })) => {
+                    return CallInput::DialRefused { code, error: message.into() };
                 }
-                Some(Err(DialError::Later { words, retry_after })) => (words, retry_after),
-                Some(Err(DialError::Unknown { words })) => {
-                    tracing::warn!(words, "the outcome of a dial is unknown");
+                Some(Err(DialError::Later { message, retry_after })) => (message, retry_after),
+                Some(Err(DialError::Unknown { message })) => {
+                    tracing::warn!(words = message, "the outcome of a dial is unknown");
                     return CallInput::DialUnknown;
                 }
                 None => return CallInput::DialUnknown,
@@ -357,7 +357,7 @@ impl Dial {
             pause = (pause * 2).min(LONGEST_PAUSE);
             let room_within = Duration::from_secs(self.request.ring_timeout_seconds.into());
             if decided.elapsed() + wait > room_within || !self.wait(wait, outcomes).await {
-                return CallInput::DialRefused { code: ErrorCode::CarrierError, error: words.into() };
+                return CallInput::DialRefused { code: ErrorCode::CarrierError, error: message.into() };
             }
         }
     }

@@ -9,9 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::ClaimReason;
 use crate::calls::Context;
-use crate::calls::tariff::numbering_plan;
+use crate::calls::dial_permission::{self, CalledNumber};
 use crate::store::calls::CallRow;
-use crate::store::dial_policy::{self, DialAttempt};
 
 /// How long the dial policy's decision about a placed call is valid.
 const DECISION_HOLDS: Duration = Duration::from_secs(60);
@@ -44,7 +43,8 @@ pub(super) async fn check(
     if !waited || !dials {
         return Ok(None);
     }
-    let attempt = DialAttempt { to: &to, plan: numbering_plan(&to), counts_at: None };
-    let decision = dial_policy::judge(&mut context.store.read().await?, row.tenant(), attempt, now).await?;
+    let called = CalledNumber::uncounted(to);
+    let conn = &mut context.store.read().await?;
+    let decision = dial_permission::check(conn, row.tenant(), called.attempt(now), now).await?;
     Ok(decision.err())
 }

@@ -183,7 +183,7 @@ impl Talk {
     }
 
     /// Sends a command to the conversation if it is running.
-    pub(super) fn tell(&self, command: Command) {
+    pub(super) fn send(&self, command: Command) {
         if let TalkState::Running { commands, .. } = &self.stage
             && commands.send(command).is_err()
         {
@@ -195,7 +195,7 @@ impl Talk {
     pub(super) fn answered_by(&mut self, verdict: Verdict) {
         match self.stage {
             TalkState::NotBegun => self.verdict = Some(verdict),
-            _ => self.tell(verdict.into()),
+            _ => self.send(verdict.into()),
         }
     }
 
@@ -444,7 +444,7 @@ fn talk_end(end: &Ended, redactor: &Redactor) -> TalkEnd {
         End::MaxDuration => TalkEnd::MaxDuration,
         End::VoicemailHungUp | End::VoicemailMessageLeft => TalkEnd::Voicemail,
         // A provider's error message may quote the caller.
-        End::Failed(failure) => failed(&Failure::new(failure.code, redactor.text(&failure.words))),
+        End::Failed(failure) => failed(&Failure::new(failure.code, redactor.text(&failure.message))),
     }
 }
 
@@ -462,7 +462,7 @@ pub(super) fn failed(failure: &Failure) -> TalkEnd {
             FailureCode::Config => TalkFailure::ConfigError,
             FailureCode::Refused | FailureCode::Pipeline => TalkFailure::PipelineError,
         },
-        error: failure.words.clone().into(),
+        error: failure.message.clone().into(),
     }
 }
 

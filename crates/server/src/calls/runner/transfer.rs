@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchhook_carriers::{Media, TransferError, TransferLeg, TransferReports, registry};
+use switchhook_carriers::{Media, TransferError, TransferLeg, TransferReports};
 use switchhook_core::Timestamp;
 use switchhook_core::call::{CallInput, EndedBy, TalkEnd, TransferLegState, TransferStep, TransferWatch};
 use switchhook_core::id::TenantId;
@@ -12,9 +12,8 @@ use tokio::time::Instant;
 use super::effects::{CARRIER_ANSWER, answer_of};
 use super::transfer_legs::{OwnLeg, TransferLookup};
 use super::{Runner, TaskOutcome};
-use crate::calls::tariff::numbering_plan;
-use crate::store::dial_policy::DialAttempt;
-use crate::store::{Store, dial_policy, tenants};
+use crate::calls::dial_permission::{self, CalledNumber};
+use crate::store::Store;
 use crate::talk;
 
 /// How long a carrier that ends the media with a transfer may take to report how that ended: it rings the number for 30 s.
@@ -26,7 +25,7 @@ const MEDIA_AGAIN: Duration = Duration::from_secs(10);
 /// How often a number that rings for too long is looked up before the call is ended.
 const LATE_LOOKS: u32 = 3;
 
-/// What is known of a transfer that the carrier was asked for.
+/// The carrier's answer to a request to transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TransferAnswer {
     /// The carrier transfers the call.
@@ -100,7 +99,7 @@ impl Runner {
         let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
         let Ok(to) = to.parse::<PhoneNumber>() else {
             tracing::error!("a command names a number that cannot be dialled");
-            self.talk.tell(talk::Command::TransferFailed);
+            self.talk.send(talk::Command::TransferFailed);
             return;
         };
         if self.transfers.under_way.is_some() {
@@ -120,14 +119,14 @@ impl Runner {
             watch: TransferWatch::new(self.context.clock.now()),
             looks: 0,
         });
-        self.talk.tell(talk::Command::TransferStarted);
+        self.talk.send(talk::Command::TransferStarted);
         let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
-        let counted = registry::rings_phones(&self.row.provider);
+        let called = CalledNumber::over(&self.row.provider, to);
         self.ask_carrier(async move {
-            if !may_transfer(&store, tenant, &to, counted, now).await {
+            if !may_transfer(&store, tenant, &called, now).await {
                 return TaskOutcome::Transfer { number, answer: TransferAnswer::Refused };
             }
-            let answer = match answer_of(carrier.control.transfer(&leg, &to, number)).await {
+            let answer = match answer_of(carrier.control.transfer(&leg, called.number(), number)).await {
                 Some(Ok(())) => TransferAnswer::Accepted,
                 Some(Err(error @ TransferError::Refused(_))) => {
                     tracing::warn!(%error, "the carrier refused a transfer");
@@ -146,7 +145,7 @@ impl Runner {
         });
     }
 
-    /// What the carrier's answer to a transfer means for the call. Its end may have been reported already.
+    /// Handles the carrier's answer to a transfer. Its end may have been reported already.
     pub(super) fn transfer_answered(&mut self, number: u32, answer: TransferAnswer) -> Option<CallInput> {
         let now = self.context.clock.now();
         let transfer = self.transfers.undecided(number)?;
@@ -261,12 +260,12 @@ impl Runner {
     pub(super) fn line_returned(&mut self, media: Media) {
         let of_transfer = |transfer: &mut Transfer| transfer.reports == TransferReports::MediaReturns;
         if self.talk.is_running() && self.transfers.under_way.take_if(of_transfer).is_some() {
-            self.talk.tell(talk::Command::LineReturned(Box::new(media)));
-            self.talk.tell(talk::Command::TransferFailed);
+            self.talk.send(talk::Command::LineReturned(Box::new(media)));
+            self.talk.send(talk::Command::TransferFailed);
         }
     }
 
-    /// What the carrier was to do next about a transfer did not happen in time.
+    /// Handles that the carrier did not take the next step of a transfer in time.
     pub(super) fn transfer_waited_out(&mut self) -> Option<CallInput> {
         let transfer = self.transfers.under_way.as_mut()?;
         match transfer.reports {
@@ -356,25 +355,15 @@ impl Runner {
         if transfer.media_gone {
             return Some(CallInput::TalkEnded(TalkEnd::MediaLost));
         }
-        self.talk.tell(talk::Command::TransferFailed);
+        self.talk.send(talk::Command::TransferFailed);
         None
     }
 }
 
-/// Whether the tenant's dial policy allows a transfer to `to`, which then counts as a call to it. Without a database that
-/// could say so, it does not.
-async fn may_transfer(store: &Store, tenant: TenantId, to: &PhoneNumber, counted: bool, now: Timestamp) -> bool {
-    let attempt = DialAttempt { to, plan: numbering_plan(to), counts_at: counted.then_some(now) };
-    let decide = async {
-        let mut tx = store.begin().await?;
-        tenants::lock(&mut tx, tenant).await?;
-        let decision = dial_policy::judge(&mut tx, tenant, attempt, now).await?;
-        if decision.is_ok() && counted {
-            dial_policy::count(&mut tx, tenant, &[(to.clone(), now)]).await?;
-        }
-        tx.commit().await?;
-        Ok::<_, sqlx::Error>(decision)
-    };
+/// Returns whether the tenant's dial policy allows a transfer to this number, which then counts as a call to it. It does not if the
+/// database cannot be asked.
+async fn may_transfer(store: &Store, tenant: TenantId, to: &CalledNumber, now: Timestamp) -> bool {
+    let decide = dial_permission::check_and_count(store, tenant, to.attempt(now), now);
     match tokio::time::timeout(CARRIER_ANSWER, decide).await {
         Ok(Ok(Ok(()))) => true,
         Ok(Ok(Err(refused))) => {

@@ -25,7 +25,7 @@ impl OwnLeg {
     }
 }
 
-/// What to look up about a transfer.
+/// Facts to look up about a transfer.
 pub(super) struct TransferLookup {
     /// Whether to look up the call's own leg.
     pub(super) own_leg: bool,

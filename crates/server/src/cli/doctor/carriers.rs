@@ -38,7 +38,7 @@ pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -
             Ok(Err(error)) => {
                 let detail = format!(
                     "The carrier did not report where it sends the number's calls: {}.",
-                    error.words.trim_end_matches('.')
+                    error.message.trim_end_matches('.')
                 );
                 findings.push(Finding::warning(
                     name(&number),

@@ -78,22 +78,22 @@ pub(super) async fn run(config: Result<Arc<Config>, ConfigError>, json: bool) ->
 
 async fn examine(config: &Arc<Config>, printer: &Printer) -> Vec<Finding> {
     let mut checks = Vec::new();
-    let mut tell = |findings: Vec<Finding>| checks.extend(findings.into_iter().map(|finding| printer.print(finding)));
-    tell(vec![configuration(config)]);
-    tell(surroundings::settings(config));
-    tell(machine::data_directory(config).await);
+    let mut print = |findings: Vec<Finding>| checks.extend(findings.into_iter().map(|finding| printer.print(finding)));
+    print(vec![configuration(config)]);
+    print(surroundings::settings(config));
+    print(machine::data_directory(config).await);
     let vault = machine::master_key(config);
-    tell(vec![vault.0]);
-    tell(machine::models(config));
-    tell(vec![machine::open_files(config)]);
+    print(vec![vault.0]);
+    print(machine::models(config));
+    print(vec![machine::open_files(config)]);
     let (port, instance) = network::port(config).await;
-    tell(vec![port]);
-    tell(network::public_address(config, instance).await);
-    tell(sign_in::provider(config).await);
+    print(vec![port]);
+    print(network::public_address(config, instance).await);
+    print(sign_in::provider(config).await);
     let (database, store) = stored::database(config).await;
-    tell(database);
+    print(database);
     if let Some(store) = store {
-        tell(stored::tenants(config, &store, vault.1).await);
+        print(stored::tenants(config, &store, vault.1).await);
         store.close().await;
     }
     checks

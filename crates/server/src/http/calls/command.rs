@@ -2,21 +2,19 @@
 
 use axum::Json;
 use serde::de::DeserializeOwned;
-use switchhook_carriers::registry;
 use switchhook_core::agent::FieldError;
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 
 use super::CallResource;
-use crate::calls::tariff::numbering_plan;
+use crate::calls::dial_permission::{self, CalledNumber};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::{Body, UnreadBody};
 use crate::http::response::{JsonResponse, WithWarnings};
+use crate::store::calls;
 use crate::store::calls::commands::{self, CallCommand};
-use crate::store::dial_policy::DialAttempt;
-use crate::store::{calls, dial_policy};
 
 /// The body of a command.
 pub(super) trait CommandBody: DeserializeOwned {
@@ -44,10 +42,10 @@ pub(super) async fn submit<B: CommandBody>(
     let Body { value, warnings } = body.read::<B>().await?;
     if let Some(to) = value.dials() {
         let now = state.clock.now();
-        let counts_at = registry::rings_phones(&row.provider).then_some(now);
-        let attempt = DialAttempt { to, plan: numbering_plan(to), counts_at };
-        let judged = dial_policy::judge(&mut state.store.read().await?, tenant.id, attempt, now).await?;
-        judged.map_err(|refused| ApiError::invalid_field("to", refused.to_string()))?;
+        let called = CalledNumber::over(&row.provider, to.clone());
+        let conn = &mut state.store.read().await?;
+        let allowed = dial_permission::check(conn, tenant.id, called.attempt(now), now).await?;
+        allowed.map_err(|refused| ApiError::invalid_fields(vec![dial_permission::field_error(&refused)]))?;
     }
     let command = value.command().map_err(|error| ApiError::invalid_fields(vec![error]))?;
 

@@ -24,6 +24,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
 use super::resource::{Metadata, UnplacedCall, WebPart};
+use crate::calls::dial_permission;
 use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
 use crate::http::HttpState;
 use crate::http::auth::{self, Tenant};
@@ -253,7 +254,7 @@ impl From<PlaceError> for ApiError {
     fn from(error: PlaceError) -> Self {
         match error {
             PlaceError::Invalid(errors) => Self::invalid_fields(errors),
-            PlaceError::Refused(refused) => Self::invalid_field("to", refused.to_string()),
+            PlaceError::Refused(refused) => Self::invalid_fields(vec![dial_permission::field_error(&refused)]),
             PlaceError::Quota(exceeded) => over_quota(exceeded),
             PlaceError::KeyReused => {
                 let detail = "This Idempotency-Key was used with a different request. Use a new key for a new call.";

@@ -35,7 +35,7 @@ use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, decisions, inputs, search};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
-use crate::store::dial_policy::DialAttempt;
+use crate::store::dial_policy::{DialAttempt, DialHistory};
 use crate::store::group_commit::BatchJob as _;
 use crate::store::lease_time::LeaseTime;
 use crate::store::page::PageRequest;
@@ -45,7 +45,7 @@ use crate::store::statistics::{self, Span};
 use crate::store::testing::{TestStore, new_agent, now, stores};
 use crate::store::{
     agents, bounds, dial_policy, events, idempotency, invitations, memberships, on, refusals, retention, sessions,
-    webhooks,
+    tenants, webhooks,
 };
 
 /// Collects the statements that sqlx says it ran.
@@ -106,7 +106,8 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     let to = "+12025550155".parse().expect("a number");
     let plan = NumberingPlan { tariff: Tariff::Ordinary, country_code_digits: 1 };
     let attempt = DialAttempt { to: &to, plan, counts_at: Some(now()) };
-    dial_policy::judge(c, tenant, attempt, now()).await.expect("read").expect("nothing is against it");
+    let policy = dial_policy::of(&tenants::get(c, tenant).await.expect("read").expect("a tenant"));
+    DialHistory::read(c, tenant, &policy, &[attempt], now()).await.expect("read");
     dial_policy::times_dialed(c, tenant, to.reveal(), (0, i64::MAX)).await.expect("read");
     calls::transcript(c, tenant, call, 0).await.expect("read");
     tool_calls::list(c, tenant, call, 0).await.expect("read");

@@ -155,18 +155,18 @@ fn stt_input(event: SttEvent) -> CascadeInput {
         SttEvent::Partial { text } => CascadeInput::TranscriptPartial { text: strip_nul(text) },
         SttEvent::Final { segment, text } => CascadeInput::TranscriptFinal { segment, text: strip_nul(text) },
         SttEvent::EndOfTurn => CascadeInput::EndOfTurn,
-        SttEvent::Failed { code, words } => CascadeInput::SttFailed(stt_failure(code, words)),
+        SttEvent::Failed { code, message } => CascadeInput::SttFailed(stt_failure(code, message)),
     }
 }
 
 /// Returns the failure of an STT that is gone.
-fn stt_failure(code: ErrorCode, words: String) -> Failure {
+fn stt_failure(code: ErrorCode, message: String) -> Failure {
     let kind = match code {
         ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
         ErrorCode::ConfigError => FailureCode::Config,
         _ => FailureCode::Pipeline,
     };
-    Failure::new(kind, strip_nul(words))
+    Failure::new(kind, strip_nul(message))
 }
 
 /// The events of the STT.
@@ -189,7 +189,7 @@ impl SttEvents {
             self.first = Some(self.received().await);
         }
         match &self.first {
-            Some(SttEvent::Failed { code, words }) => stt_failure(*code, words.clone()),
+            Some(SttEvent::Failed { code, message }) => stt_failure(*code, message.clone()),
             _ => std::future::pending().await,
         }
     }
@@ -208,7 +208,7 @@ impl SttEvents {
             return std::future::pending().await;
         }
         let stopped =
-            || SttEvent::Failed { code: ErrorCode::PipelineError, words: format!("{STT} stopped unexpectedly") };
+            || SttEvent::Failed { code: ErrorCode::PipelineError, message: format!("{STT} stopped unexpectedly") };
         let event = self.events.recv().await.unwrap_or_else(stopped);
         self.over = matches!(event, SttEvent::Failed { .. });
         event

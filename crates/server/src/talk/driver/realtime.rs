@@ -62,13 +62,13 @@ pub(super) enum Event {
 }
 
 fn gone() -> ProviderError {
-    ProviderError::Failed { provider: "speech to speech", words: "the session stopped unexpectedly".to_owned() }
+    ProviderError::Failed { provider: "speech to speech", message: "the session stopped unexpectedly".to_owned() }
 }
 
 fn understands_nothing() -> ProviderError {
     let words = "it understood nothing of what the caller said in two turns; if it takes G.711 for PCM, set \
         settings.realtime_format to pcm";
-    ProviderError::Failed { provider: "speech to speech", words: words.to_owned() }
+    ProviderError::Failed { provider: "speech to speech", message: words.to_owned() }
 }
 
 impl Realtime {

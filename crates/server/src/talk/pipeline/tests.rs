@@ -40,7 +40,8 @@ struct Quick(Result<&'static str, ()>);
 #[async_trait]
 impl Llm for Quick {
     async fn respond(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
-        let words = self.0.map_err(|()| ProviderError::Failed { provider: "quick", words: "It broke.".to_owned() })?;
+        let words =
+            self.0.map_err(|()| ProviderError::Failed { provider: "quick", message: "It broke.".to_owned() })?;
         for piece in words.split_inclusive(' ') {
             events.send(LlmEvent::Delta(piece.to_owned())).await.expect("somebody listens");
         }
@@ -136,12 +137,12 @@ struct BreaksOff;
 impl Llm for BreaksOff {
     async fn respond(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         events.send(LlmEvent::Delta("Eightchr".to_owned())).await.expect("somebody listens");
-        Err(ProviderError::Failed { provider: "broken", words: "It broke.".to_owned() })
+        Err(ProviderError::Failed { provider: "broken", message: "It broke.".to_owned() })
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
         request.meter.add(Usage { llm_input_tokens: 3, llm_output_tokens: 5, ..Usage::default() });
-        Err(ProviderError::Failed { provider: "broken", words: "No JSON.".to_owned() })
+        Err(ProviderError::Failed { provider: "broken", message: "No JSON.".to_owned() })
     }
 }
 
@@ -230,12 +231,12 @@ async fn one_that_fails_is_replaced_at_once_and_the_last_error_is_reported() {
 }
 
 fn wrong_key() -> ProviderError {
-    ProviderError::Config { provider: "double", words: "Wrong key.".to_owned() }
+    ProviderError::Config { provider: "double", message: "Wrong key.".to_owned() }
 }
 
 #[tokio::test]
 async fn what_is_refused_at_first_is_a_wrong_setting_and_later_a_failure() {
-    let refused = || ProviderError::Refused { provider: "double", words: "Wrong key.".to_owned() };
+    let refused = || ProviderError::Refused { provider: "double", message: "Wrong key.".to_owned() };
     // An earlier refusal is returned again without a request.
     for (manners, expected) in [
         (ScriptedLlm::to([Err(wrong_key())]), [Err(wrong_key()), Err(wrong_key()), Err(wrong_key())]),
@@ -293,7 +294,7 @@ async fn rate_limits_are_known_to_all_calls_and_refusals_to_their_own() {
 
 #[tokio::test]
 async fn a_provider_that_refuses_is_replaced_and_reported_only_when_no_other_is_left() {
-    let busy = || ProviderError::Failed { provider: "double", words: "Busy.".to_owned() };
+    let busy = || ProviderError::Failed { provider: "double", message: "Busy.".to_owned() };
     for (first, second) in [(busy(), wrong_key()), (wrong_key(), busy())] {
         let pipeline = pipeline(vec![ScriptedLlm::to([Err(first)]), ScriptedLlm::to([Err(second)])], false);
         assert_eq!(asked(&pipeline).await.1, Err(busy()), "one of them may answer next time");
@@ -371,7 +372,7 @@ async fn a_voice_that_is_silent_for_two_seconds_is_replaced_and_whoever_was_aske
 
 #[tokio::test(start_paused = true)]
 async fn a_voice_that_fails_is_paid_for_what_it_was_sent_and_not_for_what_it_refused() {
-    let broken = || ProviderError::Failed { provider: "sings", words: "It broke.".to_owned() };
+    let broken = || ProviderError::Failed { provider: "sings", message: "It broke.".to_owned() };
     let late = || ProviderError::Timeout { provider: "sings", waited_ms: 5_000 };
     for (voices, expected) in [
         (vec![Sings(7, Then::Fails(broken()))], (5, 5.0)),

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
-use switchhook_providers::replay_buffer::{ReplayBuffer, SttInput};
-use switchhook_providers::{ProviderError, SttEvent};
+use switchhook_providers::replay_buffer::ReplayBuffer;
+use switchhook_providers::{ProviderError, SttEvent, SttInput};
 use tokio::time::Instant;
 
 /// Speech without a transcript for this long is given to the next STT.
@@ -26,7 +26,7 @@ pub(super) enum Step {
     /// Drop the running STT: it has failed.
     LetGo,
     /// Report an event to the conversation.
-    Tell(SttEvent),
+    Report(SttEvent),
 }
 
 /// The providers of one call.
@@ -146,17 +146,17 @@ impl SttFailover {
                 if !self.partial.is_empty() {
                     self.replay.words();
                 }
-                vec![Step::Tell(SttEvent::Partial { text: join(&self.stands, &self.partial) })]
+                vec![Step::Report(SttEvent::Partial { text: join(&self.stands, &self.partial) })]
             }
             SttEvent::Final { segment, text } => {
                 self.replay.words();
                 self.partial.clear();
                 self.settle(segment, text)
             }
-            SttEvent::EndOfTurn => vec![Step::Tell(SttEvent::EndOfTurn)],
-            SttEvent::Failed { code, words } => {
+            SttEvent::EndOfTurn => vec![Step::Report(SttEvent::EndOfTurn)],
+            SttEvent::Failed { code, message } => {
                 self.running = false;
-                self.lost(code, words);
+                self.lost(code, message);
                 let mut steps = vec![Step::LetGo];
                 if !self.opening {
                     steps.extend(self.open_next());
@@ -203,7 +203,7 @@ impl SttFailover {
 
     fn say(&mut self, segment: u32, text: &str) -> Step {
         let text = join(&std::mem::take(&mut self.stands), text);
-        Step::Tell(SttEvent::Final { segment, text })
+        Step::Report(SttEvent::Final { segment, text })
     }
 
     /// Records the error. A refusal after another STT took over is a failure, not a wrong setting.
@@ -218,8 +218,8 @@ impl SttFailover {
             self.next += 1;
             return Some(Step::Open { position: self.next - 1 });
         }
-        let (code, words) = self.lost.take().filter(|_| !self.running)?;
-        Some(Step::Tell(SttEvent::Failed { code, words }))
+        let (code, message) = self.lost.take().filter(|_| !self.running)?;
+        Some(Step::Report(SttEvent::Failed { code, message }))
     }
 
     /// Handles that the STT is open.

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
-use switchhook_providers::replay_buffer::SttInput;
-use switchhook_providers::{ProviderError, SttEvent};
+use switchhook_providers::{ProviderError, SttEvent, SttInput};
 use switchhook_runtime::panics::caught_now;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -46,7 +45,7 @@ impl FailoverTask {
     }
 
     /// Sends input. The task never blocks for long: if the queue is full, the call's driver has stopped reading.
-    pub(super) fn tell(&self, input: SttInput) {
+    pub(super) fn send(&self, input: SttInput) {
         let _ = self.input.try_send(input);
     }
 
@@ -98,8 +97,8 @@ impl FailoverLoop {
                     None => break,
                 },
                 event = next_event(&mut self.running) => {
-                    if let SttEvent::Failed { words, .. } = &event {
-                        tracing::warn!(error = words, "an STT provider failed in mid-call");
+                    if let SttEvent::Failed { message, .. } = &event {
+                        tracing::warn!(error = message, "an STT provider failed in mid-call");
                     }
                     self.failover.handle_event(event, Instant::now())
                 }
@@ -132,7 +131,7 @@ impl FailoverLoop {
         match step {
             Step::Pass(input) => {
                 if let Some(running) = &mut self.running
-                    && caught_now(|| running.connection.tell(&input)).is_err()
+                    && caught_now(|| running.connection.send(&input)).is_err()
                 {
                     running.events.close();
                 }
@@ -152,7 +151,7 @@ impl FailoverLoop {
             Step::Discard => self.opened = None,
             Step::LetGo => self.running = None,
             // A driver that is gone needs no event.
-            Step::Tell(event) => drop(self.events.send(event).await),
+            Step::Report(event) => drop(self.events.send(event).await),
         }
     }
 }
@@ -160,13 +159,14 @@ impl FailoverLoop {
 /// Returns the next event of the running STT; pends forever if none runs. Cancel safe.
 async fn next_event(running: &mut Option<Running>) -> SttEvent {
     let Some(running) = running else { return std::future::pending().await };
-    let stopped = || SttEvent::Failed { code: ErrorCode::PipelineError, words: format!("{STT} stopped unexpectedly") };
+    let stopped =
+        || SttEvent::Failed { code: ErrorCode::PipelineError, message: format!("{STT} stopped unexpectedly") };
     running.events.recv().await.unwrap_or_else(stopped)
 }
 
 /// Waits for the STT that is being opened; pends forever if none is. Cancel safe.
 async fn done(opening: &mut Option<Opening>) -> Result<Running, ProviderError> {
     let Some(opening) = opening else { return std::future::pending().await };
-    let stopped = || ProviderError::Failed { provider: STT, words: "it stopped unexpectedly".to_owned() };
+    let stopped = || ProviderError::Failed { provider: STT, message: "it stopped unexpectedly".to_owned() };
     opening.await.unwrap_or_else(|_| Err(stopped()))
 }

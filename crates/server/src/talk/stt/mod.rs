@@ -21,8 +21,7 @@ use std::time::Duration;
 use switchhook_media::format::FRAME_DURATION;
 use switchhook_media::frame::CallerAudio;
 use switchhook_providers::prices::Rates;
-use switchhook_providers::replay_buffer::SttInput;
-use switchhook_providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, Usage, UsageMeter};
+use switchhook_providers::{ProviderError, Stt, SttEvent, SttInput, SttOptions, SttSession, Usage, UsageMeter};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
@@ -71,12 +70,12 @@ impl Drop for SttConnection {
 }
 
 impl SttConnection {
-    fn tell(&mut self, input: &SttInput) {
+    fn send(&mut self, input: &SttInput) {
         match input {
             SttInput::StartAt(segment) => self.session.takes_over(*segment),
             SttInput::Audio(frame) => {
                 self.given += FRAME_DURATION;
-                self.session.audio(&CallerAudio(frame.clone()));
+                self.session.audio(frame);
             }
             SttInput::SpeechStarted => self.session.speech_started(),
             SttInput::SpeechStopped(segment) => self.session.speech_stopped(*segment),
@@ -125,23 +124,23 @@ impl SpeechToText {
 
     /// Sends the next 20 ms of the caller.
     pub fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(SttInput::Audio(frame.0.clone()));
+        self.send(SttInput::Audio(frame.clone()));
     }
 
     /// Reports that voice activity began.
     pub fn speech_started(&mut self) {
-        self.tell(SttInput::SpeechStarted);
+        self.send(SttInput::SpeechStarted);
     }
 
     /// Reports that voice activity, and with it this segment, ended.
     pub fn speech_stopped(&mut self, segment: u32) {
-        self.tell(SttInput::SpeechStopped(segment));
+        self.send(SttInput::SpeechStopped(segment));
     }
 
-    fn tell(&mut self, input: SttInput) {
+    fn send(&mut self, input: SttInput) {
         match &mut self.route {
-            SttRoute::SingleStt(alone) => alone.tell(input),
-            SttRoute::FailoverTask(relayed) => relayed.tell(input),
+            SttRoute::SingleStt(alone) => alone.send(input),
+            SttRoute::FailoverTask(relayed) => relayed.send(input),
         }
     }
 

@@ -1,8 +1,7 @@
 //! An STT without a fallback: it gets its input directly, and reports its own events.
 
 use futures_util::FutureExt as _;
-use switchhook_providers::SttEvent;
-use switchhook_providers::replay_buffer::SttInput;
+use switchhook_providers::{SttEvent, SttInput};
 use tokio::sync::{mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
@@ -26,7 +25,7 @@ impl SingleStt {
                     Some(connection)
                 }
                 Err(error) => {
-                    let failed = SttEvent::Failed { code: error.code(), words: error.to_string() };
+                    let failed = SttEvent::Failed { code: error.code(), message: error.to_string() };
                     // A driver that is gone needs no event.
                     let _ = events.send(failed).await;
                     None
@@ -36,11 +35,11 @@ impl SingleStt {
         Self::Opening { opening: AbortOnDropHandle::new(tokio::spawn(opening.in_current_span())), waiting: Vec::new() }
     }
 
-    pub(super) fn tell(&mut self, input: SttInput) {
+    pub(super) fn send(&mut self, input: SttInput) {
         match self {
             Self::Open(connection) => {
                 if let Some(connection) = connection {
-                    connection.tell(&input);
+                    connection.send(&input);
                 }
             }
             Self::Opening { opening, waiting } => {
@@ -48,7 +47,7 @@ impl SingleStt {
                 let Some(opened) = opening.now_or_never() else { return };
                 let mut connection = opened.unwrap_or_default();
                 if let Some(connection) = &mut connection {
-                    waiting.iter().for_each(|input| connection.tell(input));
+                    waiting.iter().for_each(|input| connection.send(input));
                 }
                 *self = Self::Open(connection);
             }

@@ -99,7 +99,7 @@ async fn a_voice_that_never_stops_speaking_while_nobody_listens_fills_no_memory(
     assert!(sent < ENOUGH / 2, "{sent} messages of {SOUND} bytes were read");
     while untaken.recv().await.is_some() {}
     let error = speaking.await.expect("no panic").expect_err("it did not end");
-    assert!(matches!(&error, ProviderError::Failed { words, .. } if words.contains("more audio")), "{error}");
+    assert!(matches!(&error, ProviderError::Failed { message, .. } if message.contains("more audio")), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -37,28 +37,28 @@ struct Fixture {
 }
 
 impl Fixture {
-    async fn tell(&self, event: RealtimeEvent) {
+    async fn send(&self, event: RealtimeEvent) {
         self.events.send(event).await.expect("the call continues");
     }
 
     /// Sends a response of this many seconds, all of it at once.
     async fn speaks(&self, response: &str, request: Option<u32>, item: &str, seconds: usize) {
         let (response, item) = (response.to_owned(), item.to_owned());
-        self.tell(RealtimeEvent::ResponseStarted { response: response.clone(), request }).await;
+        self.send(RealtimeEvent::ResponseStarted { response: response.clone(), request }).await;
         let text = "one two three four five six seven eight nine ten".to_owned();
-        self.tell(RealtimeEvent::Text { response: response.clone(), item: item.clone(), text }).await;
+        self.send(RealtimeEvent::Text { response: response.clone(), item: item.clone(), text }).await;
         let samples = vec![1_000; seconds * 8_000];
-        self.tell(RealtimeEvent::Audio { response: response.clone(), item: item.clone(), samples }).await;
-        self.tell(RealtimeEvent::AudioDone { item }).await;
+        self.send(RealtimeEvent::Audio { response: response.clone(), item: item.clone(), samples }).await;
+        self.send(RealtimeEvent::AudioDone { item }).await;
         let usage = Usage::default();
-        self.tell(RealtimeEvent::ResponseDone { response, failed: None, retry_after: None, usage }).await;
+        self.send(RealtimeEvent::ResponseDone { response, failed: None, retry_after: None, usage }).await;
     }
 
     async fn caller_speaks(&self) {
-        self.tell(RealtimeEvent::SpeechStarted).await;
+        self.send(RealtimeEvent::SpeechStarted).await;
         tokio::time::sleep(Duration::from_millis(600)).await;
-        self.tell(RealtimeEvent::SpeechStopped).await;
-        self.tell(RealtimeEvent::TurnCommitted { item: "caller".to_owned() }).await;
+        self.send(RealtimeEvent::SpeechStopped).await;
+        self.send(RealtimeEvent::TurnCommitted { item: "caller".to_owned() }).await;
     }
 
     async fn sent(&mut self, wanted: impl Fn(&RealtimeCommand) -> bool) -> RealtimeCommand {
@@ -104,7 +104,7 @@ impl Provider for Theatre {
         };
         if opened > 1 && self.refuses {
             tokio::time::sleep(Duration::from_millis(4_500)).await;
-            return Err(ProviderError::Failed { provider: "theatre", words: "it is closed".to_owned() });
+            return Err(ProviderError::Failed { provider: "theatre", message: "it is closed".to_owned() });
         }
         let (sender, commands) = mpsc::unbounded_channel();
         let _ = self.stages.send(Fixture { events, commands });
@@ -273,7 +273,7 @@ async fn what_is_still_at_the_carrier_was_not_heard() {
     stage.speaks("r1", Some(1), "hello", 5).await;
     tokio::time::sleep(Duration::from_millis(3_000)).await;
     let sent = call.line.heard.lock().expect("whole").len() * 20;
-    stage.tell(RealtimeEvent::SpeechStarted).await;
+    stage.send(RealtimeEvent::SpeechStarted).await;
     let RealtimeCommand::Truncate { item, heard } =
         stage.sent(|command| matches!(command, RealtimeCommand::Truncate { .. })).await
     else {
@@ -306,8 +306,8 @@ async fn a_model_that_dies_and_cannot_be_reached_again_leaves_no_dead_air() {
     let voices: [(&str, Option<Arc<dyn Tts>>); 2] = [("none", None), ("scripted", Some(Arc::new(ScriptedTts)))];
     let calls = voices.map(|(name, voice)| async move {
         let (call, stage, turn_ended) = Call::asked(voice, true).await;
-        let broke = ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() };
-        stage.tell(RealtimeEvent::Lost(broke)).await;
+        let broke = ProviderError::Failed { provider: "theatre", message: "it broke".to_owned() };
+        stage.send(RealtimeEvent::Lost(broke)).await;
         let report = call.talk.await.expect("it ends");
         let silence = call.line.longest_silence(turn_ended, call.line.now());
         assert!(silence <= DEAD_AIR, "{name}: {silence} ms");
@@ -318,10 +318,10 @@ async fn a_model_that_dies_and_cannot_be_reached_again_leaves_no_dead_air() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_session_is_replaced_twice_and_the_caller_is_answered_by_the_next() {
-    let broke = || ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() };
+    let broke = || ProviderError::Failed { provider: "theatre", message: "it broke".to_owned() };
     let (mut call, mut stage, turn_ended) = Call::asked(Some(Arc::new(ScriptedTts)), false).await;
     for _ in 0..2 {
-        stage.tell(RealtimeEvent::Lost(broke())).await;
+        stage.send(RealtimeEvent::Lost(broke())).await;
         stage = call.stage().await;
         stage.sent(|command| matches!(command, RealtimeCommand::Respond { .. })).await;
     }
@@ -330,10 +330,10 @@ async fn a_lost_session_is_replaced_twice_and_the_caller_is_answered_by_the_next
     assert!(call.line.longest_silence(turn_ended, call.line.now()) < DEAD_AIR);
     // The answer has ended the row.
     for _ in 0..2 {
-        stage.tell(RealtimeEvent::Lost(broke())).await;
+        stage.send(RealtimeEvent::Lost(broke())).await;
         stage = call.stage().await;
     }
-    stage.tell(RealtimeEvent::Lost(broke())).await;
+    stage.send(RealtimeEvent::Lost(broke())).await;
     let report = call.talk.await.expect("it ends");
     assert!(failed(&report.end, FailureCode::Pipeline), "three in a row are too many: {:?}", report.end);
     assert_eq!(report.turns, 1);

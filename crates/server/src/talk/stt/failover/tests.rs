@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
-use switchhook_media::frame::Frame;
+use switchhook_media::frame::{CallerAudio, Frame};
 
 use super::*;
 
 fn audio(number: i16) -> SttInput {
-    SttInput::Audio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160]))
+    SttInput::Audio(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160])))
 }
 
-fn number(frame: &Frame) -> i16 {
-    frame.samples()[0]
+fn number(frame: &CallerAudio) -> i16 {
+    frame.0.samples()[0]
 }
 
 fn says(segment: u32, text: &str) -> SttEvent {
@@ -21,7 +21,7 @@ fn says(segment: u32, text: &str) -> SttEvent {
 }
 
 fn dies() -> SttEvent {
-    SttEvent::Failed { code: ErrorCode::PipelineError, words: "It broke.".to_owned() }
+    SttEvent::Failed { code: ErrorCode::PipelineError, message: "It broke.".to_owned() }
 }
 
 /// Returns the steps as text, without audio.
@@ -35,10 +35,10 @@ fn shown(steps: Vec<Step>) -> Vec<String> {
         Step::Adopt => Some("adopt".to_owned()),
         Step::Discard => Some("discard".to_owned()),
         Step::LetGo => Some("let go".to_owned()),
-        Step::Tell(SttEvent::Partial { text }) => Some(format!("~ {text}")),
-        Step::Tell(SttEvent::Final { segment, text }) => Some(format!("{segment} {text}")),
-        Step::Tell(SttEvent::EndOfTurn) => Some("judged".to_owned()),
-        Step::Tell(SttEvent::Failed { code, words }) => Some(format!("{}: {words}", code.as_str())),
+        Step::Report(SttEvent::Partial { text }) => Some(format!("~ {text}")),
+        Step::Report(SttEvent::Final { segment, text }) => Some(format!("{segment} {text}")),
+        Step::Report(SttEvent::EndOfTurn) => Some("judged".to_owned()),
+        Step::Report(SttEvent::Failed { code, message }) => Some(format!("{}: {message}", code.as_str())),
     };
     steps.into_iter().filter_map(show).collect()
 }
@@ -98,7 +98,7 @@ fn one_that_is_late_goes_on_until_another_is_open_and_stays_if_it_is_first() {
 #[test]
 fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_reported() {
     let now = Instant::now();
-    let refused = ProviderError::Config { provider: "b", words: "Wrong key.".to_owned() };
+    let refused = ProviderError::Config { provider: "b", message: "Wrong key.".to_owned() };
     let mut failover = waiting(3, now);
     failover.handle_event(dies(), now);
     assert_eq!(shown(failover.not_opened(&refused)), ["open 2"]);
@@ -118,7 +118,7 @@ fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_reported() {
 #[test]
 fn a_wrong_key_of_the_first_one_is_a_wrong_setting_unless_another_takes_over() {
     let now = Instant::now();
-    let wrong = || SttEvent::Failed { code: ErrorCode::ConfigError, words: "Wrong key.".to_owned() };
+    let wrong = || SttEvent::Failed { code: ErrorCode::ConfigError, message: "Wrong key.".to_owned() };
     assert_eq!(shown(waiting(1, now).handle_event(wrong(), now)), ["let go", "config_error: Wrong key."]);
     let mut failover = waiting(2, now);
     failover.handle_event(wrong(), now);
@@ -145,7 +145,7 @@ fn who_speaks_before_a_recogniser_is_open_is_heard_by_the_first_that_opens() {
     failover.handle_input(SttInput::SpeechStarted, now);
     failover.handle_input(audio(1), now);
     failover.handle_input(SttInput::SpeechStopped(0), now);
-    let busy = ProviderError::Failed { provider: "x", words: "busy".to_owned() };
+    let busy = ProviderError::Failed { provider: "x", message: "busy".to_owned() };
     assert_eq!(shown(failover.not_opened(&busy)), ["open 1"]);
     assert_eq!(shown(failover.opened(now)), ["adopt", "pass from 0", "pass start", "pass stop 0"]);
     assert!(!failover.has_taken_over());
@@ -153,7 +153,7 @@ fn who_speaks_before_a_recogniser_is_open_is_heard_by_the_first_that_opens() {
 
 #[test]
 fn where_none_opens_the_call_learns_why_and_a_wrong_setting_is_one() {
-    let wrong = ProviderError::Config { provider: "x", words: "wrong key".to_owned() };
+    let wrong = ProviderError::Config { provider: "x", message: "wrong key".to_owned() };
     let mut failover = SttFailover::new(1);
     failover.begin();
     assert_eq!(shown(failover.not_opened(&wrong)), ["config_error: x: wrong key"]);
@@ -230,7 +230,7 @@ struct TestStt {
 }
 
 impl TestStt {
-    fn tell(&mut self, input: &SttInput) {
+    fn send(&mut self, input: &SttInput) {
         match input {
             SttInput::StartAt(segment) => self.next = *segment,
             SttInput::Audio(frame) if number(frame) == 0 => {
@@ -301,7 +301,7 @@ impl World {
     fn take(&mut self, steps: Vec<Step>) {
         for step in steps {
             match step {
-                Step::Pass(input) => self.running.as_mut().expect("somebody runs").tell(&input),
+                Step::Pass(input) => self.running.as_mut().expect("somebody runs").send(&input),
                 Step::Open { position } => {
                     let frames = self.fates[position].opens_after;
                     self.opening = Some((self.now + FRAME_DURATION * frames, position));
@@ -309,13 +309,13 @@ impl World {
                 Step::Adopt => self.running = self.opened.take(),
                 Step::Discard => self.opened = None,
                 Step::LetGo => self.running = None,
-                Step::Tell(SttEvent::Final { segment, text }) => drop(self.finals.insert(segment, text)),
-                Step::Tell(_) => panic!("the last one is good"),
+                Step::Report(SttEvent::Final { segment, text }) => drop(self.finals.insert(segment, text)),
+                Step::Report(_) => panic!("the last one is good"),
             }
         }
     }
 
-    fn tell(&mut self, input: SttInput) {
+    fn send(&mut self, input: SttInput) {
         let steps = self.failover.handle_input(input, self.now);
         self.take(steps);
     }
@@ -323,7 +323,7 @@ impl World {
     /// Sends 20 ms of the caller, and runs what happens meanwhile.
     fn hear(&mut self, number: i16) {
         self.now += FRAME_DURATION;
-        self.tell(audio(number));
+        self.send(audio(number));
         for event in self.running.as_mut().map(TestStt::says).unwrap_or_default() {
             let steps = self.failover.handle_event(event, self.now);
             self.take(steps);
@@ -334,7 +334,7 @@ impl World {
                 self.opened = Some(Self::stt(fate));
                 self.failover.opened(self.now)
             } else {
-                self.failover.not_opened(&ProviderError::Failed { provider: "x", words: "No.".to_owned() })
+                self.failover.not_opened(&ProviderError::Failed { provider: "x", message: "No.".to_owned() })
             };
             self.take(steps);
         }
@@ -359,13 +359,13 @@ proptest! {
             for at in 0..length {
                 // Voice activity is detected after 80 ms, and its end after 200.
                 if at == 4 {
-                    world.tell(SttInput::SpeechStarted);
+                    world.send(SttInput::SpeechStarted);
                 }
                 word += 1;
                 world.hear(word);
             }
             (0..10).for_each(|_| world.hear(0));
-            world.tell(SttInput::SpeechStopped(segment));
+            world.send(SttInput::SpeechStopped(segment));
         }
         (0..700).for_each(|_| world.hear(0));
         let said: Vec<String> = (1..=word).map(|word| word.to_string()).collect();

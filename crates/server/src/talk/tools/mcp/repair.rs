@@ -174,7 +174,7 @@ pub(super) fn misses_session(body: &[u8], request: Option<&RequestId>) -> bool {
     let message: Value = serde_json::from_slice(body).unwrap_or_default();
     let id = message.get("id").and_then(|id| RequestId::deserialize(id).ok());
     let is_own = id.is_some_and(|id| request.is_some_and(|request| request.to_string() == id.to_string()));
-    // A tool may have sessions of its own, and refuse one with its arguments (JSON-RPC 2.0, section 5.1).
+    // A tool may have its own sessions, and refuse one with its arguments (JSON-RPC 2.0, section 5.1).
     let of_tool = message.pointer("/error/code").and_then(Value::as_i64).is_some_and(|code| OF_TOOLS.contains(&code));
     !is_own || !of_tool
 }

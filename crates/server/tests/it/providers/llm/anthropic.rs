@@ -66,6 +66,6 @@ async fn a_model_that_refuses_says_so() {
     ];
     let double = Double::start(Anthropic, vec![Reply::Events(events.clone()), Reply::Events(events)]).await;
     let (_, result) = ask(&*double.llm(), request()).await;
-    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("refus")), "{result:?}");
+    assert!(matches!(&result, Err(ProviderError::Failed { message, .. }) if message.contains("refus")), "{result:?}");
     double.finish();
 }

@@ -19,7 +19,10 @@ async fn a_blocked_conversation_has_no_candidates() {
     let llm = double.llm();
     for reason in ["SAFETY", "RECITATION"] {
         let (_, result) = ask(&*llm, request()).await;
-        assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains(reason)), "{result:?}");
+        assert!(
+            matches!(&result, Err(ProviderError::Failed { message, .. }) if message.contains(reason)),
+            "{result:?}"
+        );
     }
     double.finish();
 }
@@ -106,7 +109,7 @@ async fn a_pause_stands_in_the_body_and_fast_models_do_not_think() {
     assert!(
         matches!(
             &result,
-            Err(ProviderError::Busy { words, retry_after_ms: 12_000, .. }) if words.starts_with("provider rate limit: Quota.")
+            Err(ProviderError::Busy { message, retry_after_ms: 12_000, .. }) if message.starts_with("provider rate limit: Quota.")
         ),
         "{result:?}"
     );

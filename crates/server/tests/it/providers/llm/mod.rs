@@ -203,8 +203,8 @@ async fn a_refused_key_is_reported_in_the_providers_words_and_not_tried_again<P:
     let status = if protocol.error(401, "")["error"]["code"] == 400 { 400 } else { 401 };
     let double = Double::start(protocol, vec![Reply::Refuses(status, Vec::new(), body)]).await;
     let (_, result) = ask(&*double.llm(), request()).await;
-    let Err(ProviderError::Config { words, .. }) = result else { panic!("{result:?}") };
-    assert!(words.contains("Incorrect API key provided") && !words.contains(KEY), "{words}");
+    let Err(ProviderError::Config { message, .. }) = result else { panic!("{result:?}") };
+    assert!(message.contains("Incorrect API key provided") && !message.contains(KEY), "{message}");
     double.finish();
 }
 
@@ -220,7 +220,7 @@ async fn a_rate_limit_is_waited_out_when_it_is_short<P: Protocol>(protocol: P) {
     assert!(
         matches!(
             &result,
-            Err(ProviderError::Busy { words, retry_after_ms: 30_000, .. }) if words.starts_with("provider rate limit: Slow down.")
+            Err(ProviderError::Busy { message, retry_after_ms: 30_000, .. }) if message.starts_with("provider rate limit: Slow down.")
         ),
         "{result:?}"
     );
@@ -239,7 +239,7 @@ async fn a_busy_server_is_asked_again_and_then_given_up<P: Protocol>(protocol: P
     for words in ["Overloaded.", "Never."] {
         let (_, result) = ask(&*llm, request()).await;
         assert!(
-            matches!(&result, Err(ProviderError::Failed { words: said, .. }) if said.starts_with(words)),
+            matches!(&result, Err(ProviderError::Failed { message: said, .. }) if said.starts_with(words)),
             "{result:?}"
         );
     }
@@ -260,7 +260,7 @@ async fn what_cannot_be_read_is_a_failure_and_not_an_answer<P: Protocol>(protoco
     for said in ["not JSON", "Gone."] {
         let (events, result) = ask(&*llm, request()).await;
         assert!(text(&events).starts_with("I would"));
-        assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains(said)), "{result:?}");
+        assert!(matches!(&result, Err(ProviderError::Failed { message, .. }) if message.contains(said)), "{result:?}");
     }
     double.finish();
 }
@@ -277,7 +277,7 @@ async fn blank_data_is_skipped_before_between_and_after_chunks<P: Protocol>(prot
     assert!(events.iter().any(|event| matches!(event, LlmEvent::ToolCall(call) if call.name == "tables")));
     let (_, result) = ask(&*llm, request()).await;
     assert!(
-        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty response")),
+        matches!(&result, Err(ProviderError::Failed { message, .. }) if message.contains("empty response")),
         "{result:?}"
     );
     double.finish();
@@ -298,10 +298,10 @@ async fn an_answer_without_its_end_is_a_failure<P: Protocol>(protocol: P) {
     let llm = double.llm();
     let (events, result) = ask(&*llm, request()).await;
     assert!(text(&events).starts_with("I would"), "what was said was said");
-    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("cut off")), "{result:?}");
+    assert!(matches!(&result, Err(ProviderError::Failed { message, .. }) if message.contains("cut off")), "{result:?}");
     let (_, result) = ask(&*llm, request()).await;
     assert!(
-        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty response")),
+        matches!(&result, Err(ProviderError::Failed { message, .. }) if message.contains("empty response")),
         "{result:?}"
     );
     double.finish();
@@ -342,7 +342,10 @@ async fn a_conversation_that_is_too_long_is_shortened_once<P: Protocol>(protocol
     assert!(said.len() < 30 && said[0].0 == "caller", "{said:?}");
     assert!(asked[1].to_string().contains("Question 19.") && asked[1].to_string().contains("Be brief."));
     let (_, result) = ask(&*llm, request).await;
-    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("5000 tokens")), "{result:?}");
+    assert!(
+        matches!(&result, Err(ProviderError::Failed { message, .. }) if message.contains("5000 tokens")),
+        "{result:?}"
+    );
     double.finish();
 }
 
@@ -376,7 +379,7 @@ async fn reasoning_that_uses_up_its_limit_gets_a_higher_one<P: Protocol>(protoco
         let (events, result) = ask(&*llm, with("another-model", Some(1_000))).await;
         let advice = "it used all 4096 tokens before its first word: raise llm.max_tokens or turn reasoning down";
         assert!(events.is_empty(), "{}", text(&events));
-        assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words == advice), "{result:?}");
+        assert!(matches!(&result, Err(ProviderError::Failed { message, .. }) if message == advice), "{result:?}");
     }
     assert_eq!(text(&ask(&*llm, with("a-third-model", None)).await.0), "Yes.");
     let limits: Vec<Option<u64>> = double.asked().iter().map(|body| protocol.limit(body)).collect();
@@ -406,7 +409,10 @@ async fn nothing_may_be_said_after_keys_and_only_then<P: Protocol>(protocol: P) 
     assert_eq!((text(&events).as_str(), usage.expect("it had forgotten to").llm_output_tokens), ("Yes.", 14));
     for request in [request(), after("tables")] {
         let (_, result) = ask(&*llm, request).await;
-        assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty")), "{result:?}");
+        assert!(
+            matches!(&result, Err(ProviderError::Failed { message, .. }) if message.contains("empty")),
+            "{result:?}"
+        );
     }
     double.finish();
 }

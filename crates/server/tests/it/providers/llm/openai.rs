@@ -265,7 +265,10 @@ async fn a_filter_is_no_wrong_setting_and_costs_one_sentence() {
     assert!(asked[2].to_string().contains("Friday."));
     assert!(asked[3].to_string().contains("The bad word."), "in another call");
     let (_, result) = ask(&*llm, request()).await;
-    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("filtered")), "{result:?}");
+    assert!(
+        matches!(&result, Err(ProviderError::Failed { message, .. }) if message.contains("filtered")),
+        "{result:?}"
+    );
     double.finish();
 }
 
@@ -358,11 +361,11 @@ async fn a_limit_of_the_settings_is_not_raised_and_a_refusal_may_say_that_it_was
     let (_, result) = ask(&*double.llm_with(json!({ "request": { "max_tokens": 500 } })), request()).await;
     let advice =
         "it used all 500 tokens before its first word: raise the limit in settings.request or turn reasoning down";
-    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words == advice), "{result:?}");
+    assert!(matches!(&result, Err(ProviderError::Failed { message, .. }) if message == advice), "{result:?}");
     double.finish();
 
-    let words = "Could not finish the message because max_tokens or model output limit was reached.";
-    let error = json!({ "error": { "message": words, "type": "invalid_request_error" } });
+    let message = "Could not finish the message because max_tokens or model output limit was reached.";
+    let error = json!({ "error": { "message": message, "type": "invalid_request_error" } });
     let double = Double::start(OpenAi, vec![Reply::Refuses(400, Vec::new(), error), says("Yes.")]).await;
     assert_eq!(text(&ask(&*double.llm(), request()).await.0), "Yes.");
     assert_eq!(double.asked().iter().map(|body| OpenAi.limit(body)).collect::<Vec<_>>(), [Some(300), Some(2_400)]);
@@ -455,7 +458,7 @@ async fn an_error_with_status_200_is_shown_in_the_servers_words_and_asked_once()
     ] {
         let double = Double::start(OpenAi, vec![Reply::Events(vec![body])]).await;
         let (_, result) = ask(&*double.llm(), request()).await;
-        let Err(ProviderError::Config { words: said, .. }) = result else { panic!("{result:?}") };
+        let Err(ProviderError::Config { message: said, .. }) = result else { panic!("{result:?}") };
         assert!(said.contains(words) && said.contains("/v1/chat/completions"), "{said}");
         double.finish();
     }

@@ -240,6 +240,6 @@ impl Llm for Script {
     }
 
     async fn analyse(&self, _: AnalysisRequest) -> Result<Analysis, ProviderError> {
-        Err(ProviderError::Failed { provider: "script", words: "nobody looks back on a rehearsal".to_owned() })
+        Err(ProviderError::Failed { provider: "script", message: "nobody looks back on a rehearsal".to_owned() })
     }
 }

@@ -126,7 +126,7 @@ impl Caller {
             SttEvent::Partial { text } => self.partials.push(text),
             SttEvent::Final { segment, text } => drop(self.answers.insert(segment, text)),
             SttEvent::EndOfTurn => self.turns += 1,
-            SttEvent::Failed { code, words } => self.failed = Some((code, words)),
+            SttEvent::Failed { code, message } => self.failed = Some((code, message)),
         }
     }
 

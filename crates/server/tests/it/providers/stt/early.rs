@@ -28,7 +28,7 @@ impl Stt for Slow {
     ) -> Result<Box<dyn SttSession>, ProviderError> {
         tokio::time::sleep(self.opens_after).await;
         if self.refuses {
-            return Err(ProviderError::Config { provider: "slow", words: "No.".to_owned() });
+            return Err(ProviderError::Config { provider: "slow", message: "No.".to_owned() });
         }
         ScriptedStt.open(options, events).await
     }

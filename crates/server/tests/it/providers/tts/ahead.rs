@@ -48,7 +48,7 @@ impl Tts for Busy {
         let _one = One(self);
         self.most.fetch_max(speaking, Ordering::Relaxed);
         if speaking > 2 {
-            return Err(ProviderError::Failed { provider: "busy", words: "Two at a time.".to_owned() });
+            return Err(ProviderError::Failed { provider: "busy", message: "Two at a time.".to_owned() });
         }
         sleep(self.takes).await;
         let characters = request.text.chars().count();

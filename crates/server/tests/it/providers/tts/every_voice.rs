@@ -187,7 +187,7 @@ async fn a_busy_provider_is_asked_again_when_it_says(kind: Kind) {
     cast.state.refuse([refusal(429, Some("60"))]);
     let error = cast.fail(TEXT).await;
     assert!(
-        matches!(&error, ProviderError::Busy { words, retry_after_ms: 60_000, .. } if words.contains("So I am told.")),
+        matches!(&error, ProviderError::Busy { message, retry_after_ms: 60_000, .. } if message.contains("So I am told.")),
         "{error}"
     );
     assert_eq!(cast.state.seen(|seen| seen.refused), 1, "no caller waits for a minute");

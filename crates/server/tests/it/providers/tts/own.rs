@@ -100,7 +100,7 @@ async fn what_cartesia_says_of_one_context_concerns_no_other() {
     Kind::Cartesia.assert_speaks(&cast.speak(TEXT).await.expect("asked again").samples, TEXT);
     let refused = cast.fail(TEXT).await;
     assert!(
-        matches!(&refused, ProviderError::Config { words, .. } if words == "It is so. (voice_not_found, status 404)"),
+        matches!(&refused, ProviderError::Config { message, .. } if message == "It is so. (voice_not_found, status 404)"),
         "{refused}"
     );
     assert!(!other.is_finished());
@@ -132,13 +132,13 @@ async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
     )]);
     let error = cast.fail(TEXT).await;
     assert!(
-        matches!(&error, ProviderError::Config { words, .. } if words == "You have no credits left. (quota_exceeded)"),
+        matches!(&error, ProviderError::Config { message, .. } if message == "You have no credits left. (quota_exceeded)"),
         "{error}"
     );
     cast.state.next([TtsBehaviour::Close(1008, "Something was wrong with your message")]);
     let error = cast.fail(TEXT).await;
     assert!(
-        matches!(&error, ProviderError::Failed { words, .. } if words.starts_with("Something was wrong")),
+        matches!(&error, ProviderError::Failed { message, .. } if message.starts_with("Something was wrong")),
         "{error}"
     );
     cast.state.next([TtsBehaviour::Close(1011, "")]);
@@ -182,7 +182,7 @@ async fn what_is_refused_since_too_much_is_spoken_at_a_time_is_a_failure_and_dis
     cast.state.next([TtsBehaviour::Stall(1), TtsBehaviour::Stall(1)]);
     let speaking = [cast.begin("Spoken all the while.").await, cast.begin("Spoken as well.").await];
     let error = cast.fail(TEXT).await;
-    assert!(matches!(&error, ProviderError::Failed { words, .. } if words.contains("Too many")), "{error}");
+    assert!(matches!(&error, ProviderError::Failed { message, .. } if message.contains("Too many")), "{error}");
     assert_eq!(cast.state.seen(|seen| seen.refused), 3, "asked again");
     assert!(speaking.iter().all(|speaking| !speaking.is_finished()));
     speaking.iter().for_each(tokio::task::JoinHandle::abort);
@@ -215,7 +215,7 @@ async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
     cast.state.next([TtsBehaviour::Say(openai_tts::error("No such voice.", "voice_not_found"))]);
     let error = cast.fail(TEXT).await;
     assert!(
-        matches!(&error, ProviderError::Config { words, .. } if words.starts_with("No such voice. (voice_not_found)")),
+        matches!(&error, ProviderError::Config { message, .. } if message.starts_with("No such voice. (voice_not_found)")),
         "{error}"
     );
 }
@@ -243,7 +243,7 @@ async fn text_is_never_played_and_the_servers_own_words_are_in_the_error() {
         cast.state.answer_with(content_type, body);
         let error = cast.fail(TEXT).await;
         assert!(
-            matches!(&error, ProviderError::Config { words, .. } if words.starts_with(expected)),
+            matches!(&error, ProviderError::Config { message, .. } if message.starts_with(expected)),
             "{content_type:?}: {error}"
         );
     }
