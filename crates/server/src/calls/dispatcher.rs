@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::runner::{self, ClaimReason};
 use super::{Context, HEARTBEAT, LEASE, LIVE_CALLS, RunnerSignal};
+use crate::store::Symptom;
 use crate::store::calls::{self, Claim};
 
 /// How often the rows are queried without a wakeup.
@@ -48,7 +49,7 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
             _ = looks.tick() => {}
             () = context.wakeups.calls.notified() => {}
             _ = commands.tick(), if context.live.count() > 0 => {
-                in_time("commands to calls could not be read", signal_commands(context)).await;
+                in_time(context, "commands to calls could not be read", signal_commands(context)).await;
                 continue;
             }
             () = end_now.cancelled(), if !drained => {
@@ -61,23 +62,26 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
                 break;
             }
         } else {
-            in_time("canceled calls could not be ended", cancel(context)).await;
-            if in_time("due calls could not be claimed", claim(context, &mut unconfirmed)).await {
+            in_time(context, "canceled calls could not be ended", cancel(context)).await;
+            if in_time(context, "due calls could not be claimed", claim(context, &mut unconfirmed)).await {
                 context.heartbeats.calls.beat();
             }
         }
-        in_time("requests to hang up could not be read", signal_hangups(context)).await;
-        in_time("commands to calls could not be read", signal_commands(context)).await;
+        in_time(context, "requests to hang up could not be read", signal_hangups(context)).await;
+        in_time(context, "commands to calls could not be read", signal_commands(context)).await;
     }
     context.runners.close();
     context.runners.wait().await;
 }
 
 /// Does database work, which is retried at the next query if it fails. Returns whether it succeeded.
-async fn in_time(failure: &str, work: impl Future<Output = Result<(), sqlx::Error>>) -> bool {
+async fn in_time(context: &Context, failure: &str, work: impl Future<Output = Result<(), sqlx::Error>>) -> bool {
     match tokio::time::timeout(HEARTBEAT, work).await {
         Ok(Ok(())) => return true,
-        Ok(Err(error)) => tracing::error!(%error, "{failure}; trying again"),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "{failure}; trying again");
+            context.store.note(Symptom::of(&error));
+        }
         Err(_) => tracing::error!("{failure}: the database does not answer; trying again"),
     }
     false
@@ -114,7 +118,11 @@ async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
             tracing::error!(%error, "the leases of live calls could not be renewed: the database cannot be written");
             return started + LEASE;
         }
-        _ => tracing::error!("the leases of live calls could not be renewed"),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the leases of live calls could not be renewed");
+            context.store.note(Symptom::of(&error));
+        }
+        Err(_) => tracing::error!("the leases of live calls could not be renewed: the database does not answer"),
     }
     if Instant::now() >= owned_until {
         context.live.signal_all(RunnerSignal::Abandon);
