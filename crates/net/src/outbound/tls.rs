@@ -33,6 +33,15 @@ pub(super) fn settings(network: &NetworkSettings) -> anyhow::Result<ClientConfig
     Ok(builder.with_no_client_auth())
 }
 
+/// Checks that the system has certificate authorities. Without any, only servers of `extra_ca` are trusted.
+///
+/// # Errors
+/// If none can be loaded.
+pub fn check_system_authorities() -> anyhow::Result<()> {
+    Verifier::new(Arc::new(ring::default_provider()))?;
+    Ok(())
+}
+
 fn extra(network: &NetworkSettings) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     let Some(path) = &network.extra_ca else { return Ok(Vec::new()) };
     let pem = std::fs::read(path).with_context(|| unusable(network))?;

@@ -82,12 +82,14 @@ async fn examine(config: &Arc<Config>, printer: &Printer) -> Vec<Finding> {
     tell(vec![configuration(config)]);
     tell(surroundings::settings(config));
     tell(machine::data_directory(config).await);
+    tell(machine::database_space(config).await.into_iter().collect());
     let vault = machine::master_key(config);
     tell(vec![vault.0]);
     tell(machine::models(config));
     tell(vec![machine::open_files(config)]);
     let (port, instance) = network::port(config).await;
     tell(vec![port]);
+    tell(vec![network::authorities(config)]);
     tell(network::public_address(config, instance).await);
     tell(sign_in::provider(config).await);
     let (database, store) = stored::database(config).await;
