@@ -22,7 +22,7 @@ const FILES: &str = "open files";
 const SPACE: &str = "space for the database";
 /// A supervisor sets the limits of what it starts.
 const WHOSE_LIMIT: &str =
-    "This is the hard limit here; a service that systemd or a container engine starts has its own.";
+    "This is the limit of this command: a service that systemd or a container engine starts has its own.";
 /// Free space that causes a warning, and a problem, in kilobytes.
 const LITTLE: u64 = 1_000_000;
 const TOO_LITTLE: u64 = 100_000;
@@ -141,18 +141,18 @@ pub(super) fn open_files(config: &Config) -> Finding {
 }
 
 fn files_finding(config: &Config, files: Option<u64>) -> Finding {
-    let Some(limit) = files else { return Finding::ok(FILES, format!("There is none. {WHOSE_LIMIT}")) };
+    let Some(limit) = files else { return Finding::ok(FILES, format!("There is no limit. {WHOSE_LIMIT}")) };
     if let Err(error) = open_files::check(files) {
         return Finding::problem(FILES, format!("{error}. {WHOSE_LIMIT}"), "Raise the hard limit to 65536.");
     }
     let wanted = config.listener_bounds();
     let fitted = open_files::fit(wanted, files);
     if fitted.connections == wanted.connections {
-        let detail = format!("The limit is {limit}: enough for {} connections. {WHOSE_LIMIT}", wanted.connections);
+        let detail = format!("The hard limit is {limit}: enough for {} connections. {WHOSE_LIMIT}", wanted.connections);
         return Finding::ok(FILES, detail);
     }
     let detail = format!(
-        "The limit is {limit}: the service takes {} connections, {} from one address, instead of {}. {WHOSE_LIMIT}",
+        "The hard limit is {limit}: the service takes {} connections, {} from one address, instead of {}. {WHOSE_LIMIT}",
         fitted.connections, fitted.connections_per_address, wanted.connections
     );
     let fix = "Raise the hard limit to 65536 (`LimitNOFILE=` of systemd, `ulimits` of Compose), or lower \
