@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 /// How long a full disk counts as full without another look.
 const FULL_FOR: Duration = Duration::from_secs(5);
-/// Makes PostgreSQL write a temporary file of some 100 kB where the tables are. It is gone with the statement.
+/// Makes PostgreSQL write a temporary file of a few hundred kB where the tables are. It is gone with the statement.
 const SPILL: &str =
     "SET LOCAL work_mem = '64kB'; SET LOCAL temp_tablespaces = ''; SELECT count(*) FROM generate_series(1, 20000)";
 /// The state of an operator's limit on temporary files (`configuration_limit_exceeded`).
