@@ -198,7 +198,7 @@ compilation() {
 STORES='package(switchhook) & kind(lib)
     & test(/^(store|webhooks|calls::(dial_permission|place|runner)|cli::doctor::stored|http::(health|tests|webhooks))::/)'
 # Service tests that start a PostgreSQL server themselves, whatever the others run on.
-OWN_POSTGRES='test(/^(chaos|cluster|crash::history|faults::(database|lost_answer|small_database))::/)'
+OWN_POSTGRES='test(/^(chaos|cluster|crash::history|faults::(database|lost_answer|refused|small_database))::/)'
 # Service tests of what other systems say: the database learns nothing there that the tests of Twilio and of simulated calls do not
 # write, too. One whole conversation of each carrier and of the browser runs on both.
 OTHER_SYSTEMS='test(/^(carriers::(telnyx|signalwire)|agent_tools|demo|doubles|documentation|init|instructions|listening|mcp_tools|providers|verifiers|web_calls|wideband)::/)

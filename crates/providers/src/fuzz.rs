@@ -85,7 +85,7 @@ pub(crate) fn voices(read: fn(&Value) -> VoiceList, messages: &[Vec<u8>]) -> Rea
     })
 }
 
-const TARGETS: [&Target; 24] = [
+const TARGETS: [&Target; 25] = [
     &crate::anthropic::wire::FUZZED,
     &crate::assemblyai::stt::FUZZED,
     &crate::cartesia::stt::FUZZED,

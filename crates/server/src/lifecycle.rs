@@ -54,7 +54,8 @@ impl StopSignals {
 }
 
 /// Returns whether the output of this process goes to a terminal.
-fn has_terminal() -> bool {
+#[must_use]
+pub fn has_terminal() -> bool {
     std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
 }
 

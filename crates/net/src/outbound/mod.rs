@@ -17,6 +17,7 @@ use self::clients::Opening;
 pub use self::encoding::unpacked;
 pub use names::{LookupError, Names};
 pub use tenants::{Exemptions, PerTenant};
+pub use tls::has_system_authorities;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -33,6 +33,12 @@ pub(super) fn settings(network: &NetworkSettings) -> anyhow::Result<ClientConfig
     Ok(builder.with_no_client_auth())
 }
 
+/// Returns whether the system has certificate authorities. Without any, only servers of `extra_ca` are trusted.
+#[must_use]
+pub fn has_system_authorities() -> bool {
+    Verifier::new(Arc::new(ring::default_provider())).is_ok()
+}
+
 fn extra(network: &NetworkSettings) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     let Some(path) = &network.extra_ca else { return Ok(Vec::new()) };
     let pem = std::fs::read(path).with_context(|| unusable(network))?;

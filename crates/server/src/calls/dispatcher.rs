@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::runner::{self, ClaimReason};
 use super::{Context, HEARTBEAT, LEASE, LIVE_CALLS, RunnerSignal};
+use crate::store::Symptom;
 use crate::store::calls::{self, Claim};
 
 /// How often the rows are queried without a wakeup.
@@ -48,7 +49,7 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
             _ = looks.tick() => {}
             () = context.wakeups.calls.notified() => {}
             _ = commands.tick(), if context.live.count() > 0 => {
-                in_time("read the commands to calls", signal_commands(context)).await;
+                in_time(context, "read the commands to calls", signal_commands(context)).await;
                 continue;
             }
             () = end_now.cancelled(), if !drained => {
@@ -61,23 +62,26 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
                 break;
             }
         } else {
-            in_time("end canceled calls", cancel(context)).await;
-            if in_time("claim due calls", claim(context, &mut unconfirmed)).await {
+            in_time(context, "end canceled calls", cancel(context)).await;
+            if in_time(context, "claim due calls", claim(context, &mut unconfirmed)).await {
                 context.heartbeats.calls.beat();
             }
         }
-        in_time("read requests to hang up", signal_hangups(context)).await;
-        in_time("read the commands to calls", signal_commands(context)).await;
+        in_time(context, "read requests to hang up", signal_hangups(context)).await;
+        in_time(context, "read the commands to calls", signal_commands(context)).await;
     }
     context.runners.close();
     context.runners.wait().await;
 }
 
 /// Does database work, named as in "could not …", which is retried at the next query if it fails. Returns whether it succeeded.
-async fn in_time(what: &str, work: impl Future<Output = Result<(), sqlx::Error>>) -> bool {
+async fn in_time(context: &Context, what: &str, work: impl Future<Output = Result<(), sqlx::Error>>) -> bool {
     match tokio::time::timeout(HEARTBEAT, work).await {
         Ok(Ok(())) => return true,
-        Ok(Err(error)) => tracing::error!(%error, "could not {what}; retrying"),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "could not {what}; retrying");
+            context.store.note(Symptom::of(&error));
+        }
         Err(_) => tracing::error!("could not {what}, because the database does not respond; retrying"),
     }
     false
@@ -114,7 +118,13 @@ async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
             tracing::error!(%error, "could not renew the leases of live calls, because the database cannot be written; retrying");
             return started + LEASE;
         }
-        _ => tracing::error!("could not renew the leases of live calls; retrying"),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "could not renew the leases of live calls; retrying");
+            context.store.note(Symptom::of(&error));
+        }
+        Err(_) => {
+            tracing::error!("could not renew the leases of live calls, because the database does not respond; retrying")
+        }
     }
     if Instant::now() >= owned_until {
         context.live.signal_all(RunnerSignal::Abandon);

@@ -1,6 +1,5 @@
 //! `switchhook serve` and `switchhook dev`.
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use url::Url;
 use super::{CliError, admin, browser, language_model, models, output};
 use crate::app::Service;
 use crate::config::{Config, NodeRole, is_confidential};
-use crate::lifecycle::{StopSignals, outlive_other_signals};
+use crate::lifecycle::{StopSignals, has_terminal, outlive_other_signals};
 use crate::sign_in::SignIn;
 use crate::sign_in::link::SignInLink;
 use crate::{files, open_files, operator, telemetry};
@@ -255,7 +254,7 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
 
 /// Long enough for load balancers that poll every few seconds. A terminal has none in front of it.
 fn usual_shutdown_delay() -> Duration {
-    if std::io::stderr().is_terminal() { Duration::ZERO } else { Duration::from_secs(5) }
+    if has_terminal() { Duration::ZERO } else { Duration::from_secs(5) }
 }
 
 async fn until_stopped(service: Service, config: &Config, mut signals: StopSignals) {

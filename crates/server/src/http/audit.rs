@@ -13,7 +13,6 @@ use axum::middleware::Next;
 use axum::response::Response;
 use switchhook_core::id::{ApiKeyId, PersonId, TenantId};
 use tokio::time::Instant;
-use tracing::field::display;
 use uuid::Uuid;
 
 use super::request_id;

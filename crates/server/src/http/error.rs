@@ -14,7 +14,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
-use crate::store::{is_unavailable, why_unwritable};
+use crate::store::{Symptom, is_unavailable, why_unwritable};
 use crate::telemetry::Seldom;
 
 /// Lines about a database that is away: every request then causes one.
@@ -29,6 +29,7 @@ pub struct ApiError {
     errors: Vec<FieldError>,
     retry_after_seconds: Option<u64>,
     allow: Option<&'static str>,
+    symptom: Option<Symptom>,
 }
 
 /// The body of an error response.
@@ -129,7 +130,15 @@ impl ApiError {
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         debug_assert!(codes::meaning(code).is_some(), "codes.rs lacks {code}");
-        Self { status, code, detail: detail.into(), errors: Vec::new(), retry_after_seconds: None, allow: None }
+        Self {
+            status,
+            code,
+            detail: detail.into(),
+            errors: Vec::new(),
+            retry_after_seconds: None,
+            allow: None,
+            symptom: None,
+        }
     }
 
     /// 401: no valid key. The same for every reason, so that it reveals nothing.
@@ -251,7 +260,8 @@ impl From<&sqlx::Error> for ApiError {
                 Some(why) => format!("The database cannot be written: {why}. Try again."),
                 None => "The database is unavailable. Try again.".to_owned(),
             };
-            return Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail).retry_after(1);
+            let away = Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail).retry_after(1);
+            return Self { symptom: Symptom::of(error), ..away };
         }
         tracing::error!(%error, "database error while handling a request");
         Self::internal()
@@ -282,6 +292,9 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let request_id = super::request_id::current();
         let mut response = (self.status, axum::Json(self.body(request_id))).into_response();
+        if let Some(symptom) = self.symptom {
+            response.extensions_mut().insert(symptom);
+        }
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -4,7 +4,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Json;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::Response;
 use serde_json::{Value, json};
 use switchhook_runtime::clock;
 use tokio::sync::Mutex;
@@ -14,7 +17,7 @@ use uuid::Uuid;
 use super::HttpState;
 use super::error::ApiError;
 use super::response::JsonResponse;
-use crate::store::{self, Store, why_unwritable};
+use crate::store::{self, Store, Symptom, why_unwritable};
 
 /// Timeout for the database.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -53,6 +56,13 @@ pub async fn ready(state: HttpState) -> JsonResponse<Value> {
         }
         Ping::Late => Err(not_ready("database_unavailable", "The database does not respond.")),
     }
+}
+
+/// Middleware: remembers what the error behind a response says about the database.
+pub(super) async fn note_symptoms(State(store): State<Store>, request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    store.note(response.extensions().get::<Symptom>().copied());
+    response
 }
 
 fn not_ready(code: &'static str, detail: &str) -> ApiError {

@@ -108,6 +108,7 @@ pub fn router(state: HttpState) -> Router {
 fn around(routes: Router<HttpState>, state: &HttpState, time_limit: Duration) -> Router<HttpState> {
     routes
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(from_fn_with_state(state.store.clone(), health::note_symptoms))
         .layer(from_fn_with_state(time_limit, fallback::limit_time))
         .layer(from_fn(metrics::measure))
         .layer(CatchPanicLayer::custom(fallback::panicked))

@@ -18,7 +18,7 @@ use super::auth::{Actor, Tenant};
 use super::error::ApiError;
 use super::guest_rate::{GuestRequest, tighter};
 use crate::store::sessions::SessionRow;
-use crate::store::{is_unavailable, rate};
+use crate::store::{Symptom, is_unavailable, rate};
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
@@ -37,6 +37,7 @@ pub(super) async fn enforce(
             Ok(decided) => decided,
             // A database that cannot be written can still be read: such as one on a full disk.
             Err(error) if reads && is_unavailable(&error) => {
+                state.store.note(Symptom::of(&error));
                 let limit = tenant.limits.rate_per_minute;
                 state.guest_rate.admit_unrecorded(tenant.id, limit, state.clock.now())
             }

@@ -1,13 +1,16 @@
 //! Defines when the database counts as unavailable.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use sqlx::Error;
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
 use super::sqlite::Displaced;
+use super::symptoms::Symptom;
 
-/// Returns whether the database is unavailable, starting, stopping, full, read-only or locked for too long: the same work may succeed later.
+/// Returns whether the database is unavailable, starting, stopping, full, read-only or locked for too long, or has a schema that is newer than a
+/// prepared statement: the same work may succeed later.
 #[must_use]
 pub fn is_unavailable(error: &Error) -> bool {
     match error {
@@ -20,7 +23,9 @@ pub fn is_unavailable(error: &Error) -> bool {
         Error::Database(error) => error.code().is_some_and(|code| match error.try_downcast_ref::<PgDatabaseError>() {
             // After FATAL and PANIC the connection is gone, whatever the state says; poolers have states of their own.
             Some(error) => {
-                is_state_of_postgres(&code) || matches!(error.severity(), PgSeverity::Panic | PgSeverity::Fatal)
+                is_state_of_postgres(&code)
+                    || matches!(error.severity(), PgSeverity::Panic | PgSeverity::Fatal)
+                    || Symptom::of_postgres(error).is_some()
             }
             None => code.parse().is_ok_and(is_code_of_sqlite),
         }),
@@ -39,6 +44,7 @@ pub fn why_unwritable(error: &Error) -> Option<&'static str> {
                 None => unwritable(code.parse().ok()?),
             }
         }
+        Error::Io(error) if error.kind() == ErrorKind::StorageFull => Some(DISK_IS_FULL),
         // The error of a group's commit.
         Error::Io(error) if error.get_ref()?.is::<Displaced>() => {
             Some("its file was moved, replaced or deleted; restart the service")

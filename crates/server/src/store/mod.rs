@@ -44,6 +44,7 @@ pub mod sealed;
 pub mod sessions;
 mod sqlite;
 pub mod statistics;
+mod symptoms;
 pub mod tenants;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -66,6 +67,8 @@ use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPool;
 use sqlx::{Database, Encode, PgConnection, Postgres, QueryBuilder, Sqlite, SqliteConnection, SqlitePool, Type};
+pub use symptoms::Symptom;
+use symptoms::Symptoms;
 pub use untrusted::ForeignPrograms;
 use uuid::Uuid;
 
@@ -114,7 +117,7 @@ pub struct Store(Backend);
 #[derive(Clone, Debug)]
 enum Backend {
     Sqlite { readers: SqlitePool, writer: sqlite::Writer, file: sqlite::DatabaseFile },
-    Postgres { pool: PgPool, budget: Budget, pooling: Pooling },
+    Postgres { pool: PgPool, budget: Budget, pooling: Pooling, symptoms: Symptoms },
 }
 
 /// The database engine, for the few statements that differ.
@@ -235,8 +238,9 @@ impl Store {
             let (readers, writer, file) = sqlite::open(Path::new(path)).await?;
             Ok(Self(Backend::Sqlite { readers, writer, file }))
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            let (pool, budget, pooling) = postgres::open(url, most).await?;
-            Ok(Self(Backend::Postgres { pool, budget, pooling }))
+            let symptoms = Symptoms::default();
+            let (pool, budget, pooling) = postgres::open(url, most, symptoms.clone()).await?;
+            Ok(Self(Backend::Postgres { pool, budget, pooling, symptoms }))
         } else {
             anyhow::bail!("the database URL must start with sqlite:// or postgres://")
         }
@@ -257,10 +261,12 @@ impl Store {
     pub fn apart(&self, connections: u32) -> Self {
         Self(match &self.0 {
             Backend::Sqlite { .. } => self.0.clone(),
-            Backend::Postgres { pool, budget, pooling } => {
-                let pool = postgres::apart(pool, connections);
-                Backend::Postgres { pool, budget: *budget, pooling: *pooling }
-            }
+            Backend::Postgres { pool, budget, pooling, symptoms } => Backend::Postgres {
+                pool: postgres::apart(pool, connections),
+                budget: *budget,
+                pooling: *pooling,
+                symptoms: symptoms.clone(),
+            },
         })
     }
 
@@ -367,21 +373,31 @@ impl Store {
         })))
     }
 
-    /// Writes something without meaning to SQLite, whose disk may be full, or whose file may be elsewhere by now, while it can still be read. Does
-    /// nothing on PostgreSQL.
+    /// Writes something without meaning to SQLite, whose disk may be full, or whose file may be elsewhere by now, while it can still be read. To
+    /// PostgreSQL it does so only after a write was refused for its full disk; see [`Store::note`].
     ///
     /// # Errors
     /// When the database cannot be written.
     pub async fn probe_write(&self) -> Result<(), sqlx::Error> {
-        let Backend::Sqlite { file, .. } = &self.0 else { return Ok(()) };
+        let file = match &self.0 {
+            Backend::Sqlite { file, .. } => file,
+            Backend::Postgres { pool, symptoms, .. } => return symptoms.check_disk(pool).await,
+        };
         file.check_in_place()?;
         let mut tx = self.begin().await?;
         execute!(tx, "PRAGMA user_version = 0")?;
         tx.commit().await
     }
 
+    /// Remembers what an error said about later work. Does nothing on SQLite, which is probed by each [`Store::probe_write`].
+    pub fn note(&self, symptom: Option<Symptom>) {
+        if let (Backend::Postgres { symptoms, .. }, Some(symptom)) = (&self.0, symptom) {
+            symptoms.note(symptom);
+        }
+    }
+
     /// Returns whether no process can write this database, for a reason that may pass: its file is on a full disk. PostgreSQL may have other
-    /// clients that can.
+    /// clients that can: on its full disk, a row changes where its page has room.
     #[must_use]
     pub fn is_unwritable(&self, error: &sqlx::Error) -> bool {
         self.dialect() == Dialect::Sqlite && why_unwritable(error).is_some()

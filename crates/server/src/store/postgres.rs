@@ -11,6 +11,7 @@ use url::Url;
 use super::away::is_unavailable;
 use super::budget::{Budget, ServerLimits};
 use super::pooling::Pooling;
+use super::symptoms::Symptoms;
 
 /// How long a request waits for a connection. Its client does better to ask again than to wait for a database that is away.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
@@ -50,8 +51,9 @@ const SYSTEM: &str = "system";
 )]
 pub struct ReadOnly;
 
-/// Connects to the database at `url`; the node may open up to `most` connections. Waits for a server that is starting.
-pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget, Pooling)> {
+/// Connects to the database at `url`; the node may open up to `most` connections, and gives up those with `symptoms`. Waits for a server that is
+/// starting.
+pub(super) async fn open(url: &str, most: u32, symptoms: Symptoms) -> anyhow::Result<(PgPool, Budget, Pooling)> {
     let options = connect_options(url)?;
     check_files(url, options.get_ssl_mode())?;
     let deadline = Instant::now() + WORKER_PATIENCE;
@@ -68,7 +70,7 @@ pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget
         tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
     };
     let budget = Budget::within(most, &limits)?;
-    let pool = pool(budget.requests).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
+    let pool = pool(budget.requests, symptoms).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
     Ok((pool, budget, pooling))
 }
 
@@ -103,13 +105,16 @@ pub(super) fn apart(pool: &PgPool, connections: u32) -> PgPool {
     options.connect_lazy_with((*pool.connect_options()).clone())
 }
 
-/// A pool that gives up connections that cannot write, as those that lead to a replica after a failover.
-fn pool(connections: u32) -> PgPoolOptions {
+/// A pool that gives up connections that cannot write, as those that lead to a replica after a failover, and those with outdated statements.
+fn pool(connections: u32, symptoms: Symptoms) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(connections)
         // The check below shows whether a connection is alive, just as a ping does.
         .test_before_acquire(false)
-        .before_acquire(|connection, _| Box::pin(can_write(connection)))
+        .before_acquire(move |connection, metadata| {
+            let outdated = symptoms.is_outdated(metadata.age);
+            Box::pin(async move { if outdated { Ok(false) } else { can_write(connection).await } })
+        })
         .after_connect(|connection, _| {
             Box::pin(async move {
                 connection.execute(END_IDLE_TRANSACTIONS).await?;
@@ -465,7 +470,7 @@ mod tests {
     async fn a_start_without_its_certificates_fails_at_once() {
         for mode in ["verify-full", "verify-ca", "require"] {
             let url = format!("postgres://user@127.0.0.1:1/app?sslmode={mode}&sslrootcert=/no/such/ca.pem");
-            let error = open(&url, 33).await.map(drop).expect_err("no such file").to_string();
+            let error = open(&url, 33, Symptoms::default()).await.map(drop).expect_err("no such file").to_string();
             assert!(error.starts_with("sslrootcert names a file that cannot be read: /no/such/"), "{mode}: {error}");
         }
     }

@@ -25,7 +25,7 @@ use crate::store::deliveries::queue::{self, Batch, Claimed, Lease, UnconfirmedCl
 use crate::store::group_commit::Batcher;
 use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
-use crate::store::{self, Store};
+use crate::store::{self, Store, Symptom};
 use crate::wakeups::Wakeups;
 
 /// Maximum time between two queries of the queue, which other nodes fill too.
@@ -102,7 +102,10 @@ impl Worker {
             match self.begin(&mut sending, &mut unconfirmed, now).await {
                 Ok(0) => {}
                 Ok(_) => continue,
-                Err(error) => tracing::warn!(%error, "could not claim deliveries; retrying"),
+                Err(error) => {
+                    tracing::warn!(%error, "could not claim deliveries; retrying");
+                    self.0.store.note(Symptom::of(&error));
+                }
             }
             let pause = self.until_due(now).await;
             tokio::select! {

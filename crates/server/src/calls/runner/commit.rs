@@ -8,12 +8,12 @@ use switchhook_providers::Usage;
 use tokio::time::Instant;
 
 use super::{Runner, Stopped};
-use crate::store;
 use crate::store::calls::{self, CallRow};
+use crate::store::{self, Dialect, Symptom};
 
 /// How long a failing commit is retried; less than a lease, so that no other node can own the call by then.
 const RETRY_FOR: Duration = Duration::from_secs(9);
-/// How long a commit to a full disk is retried: no other process can claim the call, as that takes a write too.
+/// How long a commit to a full disk is retried while no other process can claim the call.
 const FULL_DISK_RETRY_FOR: Duration = Duration::from_secs(600);
 /// The pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
@@ -54,7 +54,7 @@ impl Runner {
                 Err(error) if change.carrier_call_id.is_some() && store::is_duplicate(&error) => {
                     return Ok(Committed::IdTaken);
                 }
-                Err(error) if began.elapsed() < self.raised(&mut patience, &error) => {
+                Err(error) if began.elapsed() < self.patience(&mut patience, &error) => {
                     tracing::warn!(%error, "could not write a change of this call; retrying");
                     tokio::time::sleep(RETRY_INTERVAL).await;
                 }
@@ -67,11 +67,18 @@ impl Runner {
     }
 
     /// Returns how long to try. A disk that was full once has time to get room, also if a later error names only a consequence.
-    fn raised(&self, patience: &mut Duration, error: &sqlx::Error) -> Duration {
-        if self.context.store.is_unwritable(error) {
+    fn patience(&self, patience: &mut Duration, error: &sqlx::Error) -> Duration {
+        self.context.store.note(Symptom::of(error));
+        if store::why_unwritable(error).is_some() {
             *patience = FULL_DISK_RETRY_FOR;
         }
-        *patience
+        if self.is_kept() { *patience } else { RETRY_FOR }
+    }
+
+    /// Returns whether no other process can claim the call: nothing can write to a full disk of SQLite, while PostgreSQL may find room for the
+    /// claim of another node once the lease is no longer renewed.
+    fn is_kept(&self) -> bool {
+        self.context.store.dialect() == Dialect::Sqlite || !self.context.heartbeats.leases.stalled()
     }
 
     /// Adds the cost of preparing a conversation that never began.

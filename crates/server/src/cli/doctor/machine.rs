@@ -19,6 +19,10 @@ const DATA: &str = "data directory";
 const KEY: &str = "master key";
 const MODELS: &str = "speech models";
 const FILES: &str = "open files";
+const SPACE: &str = "space for the database";
+/// A supervisor sets the limits of what it starts.
+const WHOSE_LIMIT: &str =
+    "This is the limit of this command: a service that systemd or a container engine starts has its own.";
 /// Free space that causes a warning, and a problem, in kilobytes.
 const LITTLE: u64 = 1_000_000;
 const TOO_LITTLE: u64 = 100_000;
@@ -50,16 +54,37 @@ pub(super) async fn data_directory(config: &Config) -> Vec<Finding> {
 fn space(folder: &Path, free: u64, recorded: u64) -> Finding {
     let detail = format!("{} has {} MB of free space.", folder.display(), free / 1_000);
     let fix = "Free up space, or move the data directory to a larger disk: calls, recordings and the database need it.";
-    match free {
-        free if free < TOO_LITTLE => Finding::problem(DATA, detail, fix),
-        free if free < LITTLE => Finding::warning(DATA, detail, fix),
-        free if free < recorded => {
-            let detail = format!("{detail} The recordings of the last week took {} MB.", recorded / 1_000);
-            let fix = "Free up space, use a larger disk, or keep recordings for fewer days (`privacy.retention_days` of an agent).";
-            Finding::warning(DATA, detail, fix)
-        }
-        _ => Finding::ok(DATA, detail),
+    if free >= LITTLE && free < recorded {
+        let detail = format!("{detail} The recordings of the last week took {} MB.", recorded / 1_000);
+        let fix = "Free up space, use a larger disk, or keep recordings for fewer days (`privacy.retention_days` of an agent).";
+        return Finding::warning(DATA, detail, fix);
     }
+    judged(DATA, free, detail, fix)
+}
+
+fn judged(name: &str, free: u64, detail: String, fix: &str) -> Finding {
+    match free {
+        free if free < TOO_LITTLE => Finding::problem(name, detail, fix),
+        free if free < LITTLE => Finding::warning(name, detail, fix),
+        _ => Finding::ok(name, detail),
+    }
+}
+
+/// Checks the space for a database file that is not in the data directory itself.
+pub(super) async fn database_space(config: &Config) -> Option<Finding> {
+    let file = config.database_file()?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder == config.data_dir {
+        return None;
+    }
+    free_kilobytes(folder).await.map(|free| space_for_database(folder, free))
+}
+
+fn space_for_database(folder: &Path, free: u64) -> Finding {
+    let detail = format!("{} has {} MB of free space.", folder.display(), free / 1_000);
+    let fix =
+        "Free up space, or move the database to a larger disk: no call is accepted or changed without space for it.";
+    judged(SPACE, free, detail, fix)
 }
 
 /// Returns the kilobytes of recordings of the last week.
@@ -107,17 +132,18 @@ pub(super) fn open_files(config: &Config) -> Finding {
 }
 
 fn files_finding(config: &Config, files: Option<u64>) -> Finding {
-    let Some(limit) = files else { return Finding::ok(FILES, "There is no limit.") };
+    let Some(limit) = files else { return Finding::ok(FILES, format!("There is no limit. {WHOSE_LIMIT}")) };
     if let Err(error) = open_files::check(files) {
-        return Finding::problem(FILES, format!("{error}."), "Raise the hard limit to 65536.");
+        return Finding::problem(FILES, format!("{error}. {WHOSE_LIMIT}"), "Raise the hard limit to 65536.");
     }
     let wanted = config.listener_bounds();
     let fitted = open_files::fit(wanted, files);
     if fitted.connections == wanted.connections {
-        return Finding::ok(FILES, format!("The limit is {limit}: enough for {} connections.", wanted.connections));
+        let detail = format!("The hard limit is {limit}: enough for {} connections. {WHOSE_LIMIT}", wanted.connections);
+        return Finding::ok(FILES, detail);
     }
     let detail = format!(
-        "The limit is {limit}: the service takes {} connections, {} from one address, instead of {}.",
+        "The hard limit is {limit}: the service takes {} connections, {} from one address, instead of {}. {WHOSE_LIMIT}",
         fitted.connections, fitted.connections_per_address, wanted.connections
     );
     let fix = "Raise the hard limit to 65536 (`LimitNOFILE=` of systemd, `ulimits` of Compose), or lower \
@@ -141,6 +167,7 @@ pub(super) fn models(config: &Config) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use switchhook_core::private::Private;
     use uuid::Uuid;
 
     use super::*;
@@ -157,6 +184,22 @@ mod tests {
             (Some(24), Status::Problem),
         ] {
             assert_eq!(files_finding(&config, limit).status, status, "{limit:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_space_for_a_database_elsewhere_is_measured() {
+        let (folder, elsewhere) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let mut config = Config::for_tests(folder.path());
+        assert!(database_space(&config).await.is_none(), "the data directory has a check of its own");
+        let at = |path: &Path| Some(Private::new(format!("sqlite://{}", path.join("calls.db").display())));
+        config.database_url = at(elsewhere.path());
+        let finding = database_space(&config).await.expect("it is measured");
+        assert!(finding.detail.contains(&elsewhere.path().display().to_string()), "{}", finding.detail);
+        config.database_url = at(&elsewhere.path().join("missing"));
+        assert!(database_space(&config).await.is_none(), "the first start creates the folder");
+        for (free, status) in [(1_000_000, Status::Ok), (999_999, Status::Warning), (99_999, Status::Problem)] {
+            assert_eq!(space_for_database(elsewhere.path(), free).status, status, "{free} kB");
         }
     }
 

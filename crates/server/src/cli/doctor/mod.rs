@@ -82,12 +82,14 @@ async fn examine(config: &Arc<Config>, printer: &Printer) -> Vec<Finding> {
     print(vec![configuration(config)]);
     print(surroundings::settings(config));
     print(machine::data_directory(config).await);
+    print(machine::database_space(config).await.into_iter().collect());
     let vault = machine::master_key(config);
     print(vec![vault.0]);
     print(machine::models(config));
     print(vec![machine::open_files(config)]);
     let (port, instance) = network::port(config).await;
     print(vec![port]);
+    print(vec![network::authorities(config)]);
     print(network::public_address(config, instance).await);
     print(sign_in::provider(config).await);
     let (database, store) = stored::database(config).await;

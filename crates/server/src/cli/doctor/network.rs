@@ -8,7 +8,7 @@ use reqwest::{Client, StatusCode};
 use serde_json::Value;
 use switchhook_core::api_key::Environment;
 use switchhook_core::webhook::AddressPolicy;
-use switchhook_net::outbound::{ClientSettings, Names, unpacked};
+use switchhook_net::outbound::{ClientSettings, Names, has_system_authorities, unpacked};
 use tokio::net::TcpListener;
 use url::{Host, Url};
 
@@ -18,6 +18,7 @@ use crate::config::Config;
 const PORT: &str = "port";
 const PUBLIC: &str = "public address";
 const DNS: &str = "dns";
+const AUTHORITIES: &str = "certificate authorities";
 /// Timeout of a request; the peers are near.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -28,6 +29,34 @@ fn anywhere() -> AddressPolicy {
 
 fn client(config: &Config) -> Option<Client> {
     ClientSettings::new(&config.network(), &anywhere()).ok()?.builder().timeout(REQUEST_TIMEOUT).build().ok()
+}
+
+/// Checks whose certificates outgoing connections trust.
+pub(super) fn authorities(config: &Config) -> Finding {
+    let own = config.extra_ca.is_some();
+    match ClientSettings::new(&config.network(), &anywhere()) {
+        Ok(_) => trusted(has_system_authorities(), own),
+        Err(error) => {
+            let fix = "Set SWITCHHOOK_EXTRA_CA to a PEM file with certificates.";
+            Finding::problem(AUTHORITIES, format!("The service does not start: {error:#}."), fix)
+        }
+    }
+}
+
+fn trusted(by_system: bool, own: bool) -> Finding {
+    if by_system {
+        return Finding::ok(AUTHORITIES, "The system has some.");
+    }
+    let fix = "Install the package ca-certificates, or set SSL_CERT_FILE to its file, for the service, too.";
+    if own {
+        return Finding::warning(
+            AUTHORITIES,
+            "Only those in SWITCHHOOK_EXTRA_CA are trusted: the system has none.",
+            fix,
+        );
+    }
+    let detail = "The system has none, so no https:// address of a carrier, a provider or a webhook can be reached.";
+    Finding::problem(AUTHORITIES, detail, fix)
 }
 
 /// Checks whether the port is free or ours; returns the instance that responds there.
@@ -185,6 +214,28 @@ fn reached(base: &str, probe: Probe, here: Option<String>) -> Finding {
 mod tests {
     use super::*;
     use crate::cli::doctor::Status;
+
+    #[test]
+    fn a_system_without_certificate_authorities_is_reported() {
+        for (by_system, own, status) in [
+            (true, false, Status::Ok),
+            (true, true, Status::Ok),
+            (false, true, Status::Warning),
+            (false, false, Status::Problem),
+        ] {
+            let finding = trusted(by_system, own);
+            assert_eq!(finding.status, status, "{}", finding.detail);
+        }
+    }
+
+    #[test]
+    fn a_file_of_authorities_without_a_certificate_is_reported() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let mut config = Config::for_tests("/nonexistent");
+        config.extra_ca = Some(file.path().to_owned());
+        let finding = authorities(&config);
+        assert_eq!(finding.status, Status::Problem, "{}", finding.detail);
+    }
 
     #[test]
     fn the_public_address_must_lead_here() {

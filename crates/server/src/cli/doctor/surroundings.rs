@@ -12,8 +12,9 @@ use crate::config::{Config, has_loopback_host};
 const IDLE: &str = "idle timeout";
 const STOPPING: &str = "stopping";
 const SHARED: &str = "connections per address";
-/// How long AWS's load balancers keep an idle connection; others keep it longer.
-const BALANCER_IDLE: Duration = Duration::from_secs(60);
+/// How long AWS's load balancers keep an idle connection, and Google's.
+const SHORT_BALANCER_IDLE: Duration = Duration::from_secs(60);
+const LONG_BALANCER_IDLE: Duration = Duration::from_secs(600);
 /// Variables that systemd and Kubernetes set, and the file that container engines create.
 const SUPERVISORS: [&str; 2] = ["INVOCATION_ID", "KUBERNETES_SERVICE_HOST"];
 const CONTAINERS: [&str; 2] = ["/.dockerenv", "/run/.containerenv"];
@@ -40,17 +41,21 @@ fn is_proxied(config: &Config) -> bool {
 
 fn idle(config: &Config) -> Option<Finding> {
     let idle = config.connection_timeouts.idle;
-    (idle <= BALANCER_IDLE).then(|| {
-        Finding::warning(
-            IDLE,
-            format!(
-                "Idle connections are closed after {} s, and load balancers keep theirs for {} s or longer: they answer 502 now and then.",
-                idle.as_secs(),
-                BALANCER_IDLE.as_secs()
-            ),
-            "Set SWITCHHOOK_IDLE_TIMEOUT above the balancer's idle timeout; the default, 620s, fits AWS and Google.",
+    let (short, long) = (SHORT_BALANCER_IDLE.as_secs(), LONG_BALANCER_IDLE.as_secs());
+    let others = if idle <= SHORT_BALANCER_IDLE {
+        format!("load balancers keep theirs for {short} s (AWS) to {long} s (Google): they answer 502 now and then")
+    } else if idle <= LONG_BALANCER_IDLE {
+        format!(
+            "Google's load balancers keep theirs for {long} s: behind one, clients get 502 now and then. AWS's, with {short} s, fit"
         )
-    })
+    } else {
+        return None;
+    };
+    Some(Finding::warning(
+        IDLE,
+        format!("Idle connections are closed after {} s, and {others}.", idle.as_secs()),
+        "Set SWITCHHOOK_IDLE_TIMEOUT above the balancer's idle timeout; the default, 620s, fits AWS and Google.",
+    ))
 }
 
 fn stopping(config: &Config, noticed_by_others: bool) -> Option<Finding> {
@@ -89,12 +94,14 @@ mod tests {
 
     #[test]
     fn settings_that_hurt_behind_a_proxy_or_under_a_supervisor_are_found() {
-        let table: [(Change, bool, &[&str]); 12] = [
+        let table: [(Change, bool, &[&str]); 14] = [
             (|_| {}, false, &[]),
             (|_| {}, true, &[]),
             (behind_a_proxy, true, &[]),
             (|config| config.connection_timeouts.idle = Duration::from_secs(60), false, &[IDLE]),
-            (|config| config.connection_timeouts.idle = Duration::from_secs(75), false, &[]),
+            (|config| config.connection_timeouts.idle = Duration::from_secs(75), false, &[IDLE]),
+            (|config| config.connection_timeouts.idle = Duration::from_secs(600), false, &[IDLE]),
+            (|config| config.connection_timeouts.idle = Duration::from_secs(601), false, &[]),
             (|config| config.shutdown_delay = Some(Duration::ZERO), false, &[]),
             (|config| config.shutdown_delay = Some(Duration::ZERO), true, &[STOPPING]),
             (|config| config.shutdown_delay = Some(Duration::from_secs(10)), true, &[]),

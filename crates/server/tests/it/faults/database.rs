@@ -1,15 +1,18 @@
 //! The database is unavailable, behind a proxy without a server, or read-only.
 
+use std::time::Duration;
+
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
 use switchhook_runtime::clock::Clock;
 
 use super::gate::Gate;
+use crate::cluster::until;
 use crate::harness::postgres::Server;
 use crate::harness::{Client, TestService};
 
-async fn service_on(database: String) -> TestService {
+pub(super) async fn service_on(database: String) -> TestService {
     TestService::start_as(Clock::system(), |config| config.database_url = Some(Private::new(database))).await
 }
 
@@ -24,6 +27,19 @@ async fn assert_away(client: &Client, method: Method, path: &str) {
         "{method} {path}: {body}"
     );
     assert!(again.is_some(), "{method} {path}");
+}
+
+/// Asserts that a write succeeds and the service is ready again well within 10 s.
+async fn assert_soon_written_to(client: &Client) {
+    let mut is_written = false;
+    until("a write succeeds and the service is ready", Duration::from_secs(10), async || {
+        if !is_written {
+            let (status, _) = client.post("/v1/agents", json!({ "name": "Bea", "instructions": "Book." })).await;
+            is_written = status.is_success();
+        }
+        is_written && client.get("/readyz").await.0.is_success()
+    })
+    .await;
 }
 
 /// Asserts that a call can be placed and ends well.
@@ -74,6 +90,7 @@ async fn connections_to_a_replica_are_given_up_after_a_failover() {
     service.client.look_until("/readyz", |ready| ready["code"] == "database_unavailable").await;
     assert_away(&service.client, Method::POST, "/v1/agents").await;
     server.execute(&[&format!("ALTER DATABASE {name} RESET default_transaction_read_only")]).await;
+    assert_soon_written_to(&service.client).await;
     assert_well(&service.client).await;
     service.stop().await;
 }

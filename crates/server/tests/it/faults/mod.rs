@@ -7,6 +7,7 @@ mod locked;
 mod log;
 mod lost_answer;
 mod open_files;
+mod refused;
 mod second;
 mod small_database;
 mod stalled;
