@@ -73,12 +73,15 @@ pub(crate) fn failed(words: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// The width, in characters, up to which columns are aligned. More than 65,535 cannot be.
+const WIDEST: usize = 200;
+
 /// Prints rows under a heading, in aligned columns.
 pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-        cells.chain(heading.get(column).map(|cell| cell.len())).max().unwrap_or(0)
+        cells.chain(heading.get(column).map(|cell| cell.len())).max().unwrap_or(0).min(WIDEST)
     };
     let widths: Vec<usize> = (0..heading.len()).map(width).collect();
     let print = |cells: Vec<&str>| {
