@@ -25,6 +25,7 @@ pub(crate) mod twilio;
 mod wild;
 pub(crate) mod wild_llm;
 pub(crate) mod wild_mcp;
+pub(crate) mod wild_oidc;
 pub(crate) mod wild_stream;
 mod wild_stt;
 mod wild_transcriptions;
