@@ -7,6 +7,8 @@ mod names;
 mod order;
 mod peer;
 mod tls;
+mod wild;
+mod wild_peer;
 
 use std::time::Duration;
 

@@ -25,8 +25,10 @@ pub(crate) mod twilio;
 mod wild;
 pub(crate) mod wild_llm;
 pub(crate) mod wild_mcp;
+pub(crate) mod wild_oidc;
 pub(crate) mod wild_stream;
 mod wild_stt;
+mod wild_transcriptions;
 pub(crate) mod wild_tts;
 
 use axum::serve::{ListenerExt as _, TapIo};

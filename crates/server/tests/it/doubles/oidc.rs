@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
@@ -30,6 +31,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::wild_oidc::{WildOidc, WildPerson};
 use crate::harness::TIMEOUT;
 
 pub(crate) const CLIENT_ID: &str = "switchhook";
@@ -59,6 +61,8 @@ struct Shared {
     requests: watch::Sender<Vec<String>>,
     /// Whether requests are held.
     silent: watch::Sender<bool>,
+    /// How it deviates from the specification, if it does.
+    wild: Mutex<Option<WildOidc>>,
 }
 
 /// Grant of a code.
@@ -99,6 +103,7 @@ impl Oidc {
             connections: AtomicUsize::new(0),
             requests: watch::Sender::default(),
             silent: watch::Sender::default(),
+            wild: Mutex::default(),
         });
         let routes = Router::new()
             .route("/.well-known/openid-configuration", get(configuration))
@@ -166,6 +171,13 @@ impl Oidc {
     /// Replaces these members of the document at `path` from now on; `null` removes one.
     pub(crate) fn replace(&self, path: &'static str, members: Value) {
         self.shared.replaced.lock().expect("whole").insert(path, members);
+    }
+
+    /// Makes it follow the specification loosely from now on, determined by this seed. Returns a person who signs in there.
+    pub(crate) fn go_wild(&self, seed: u64) -> WildPerson {
+        let (wild, person) = WildOidc::new(seed);
+        *self.shared.wild.lock().expect("whole") = Some(wild);
+        person
     }
 
     /// Sets whether requests are held.
@@ -240,10 +252,34 @@ impl Shared {
 }
 
 async fn attend(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    shared.requests.send_modify(|all| all.push(request.uri().path().to_owned()));
+    let path = request.uri().path().to_owned();
+    shared.requests.send_modify(|all| all.push(path.clone()));
     let speaking = shared.silent.subscribe().wait_for(|silent| !silent).await.map(drop);
     speaking.expect("it runs");
-    next.run(request).await
+    let fails = shared.wild.lock().expect("whole").as_mut().map(|wild| wild.fails(&path));
+    match fails {
+        None => next.run(request).await,
+        Some(true) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Some(false) => loosely(&shared, &path, next.run(request).await).await,
+    }
+}
+
+/// Returns a response in the form in which a loose provider sends it.
+async fn loosely(shared: &Shared, path: &str, response: Response) -> Response {
+    if !response.status().is_success() {
+        return response;
+    }
+    let bytes = to_bytes(response.into_body(), usize::MAX).await.expect("a whole body");
+    let mut document: Value = serde_json::from_slice(&bytes).expect("JSON");
+    let mut wild = shared.wild.lock().expect("whole");
+    let wild = wild.as_mut().expect("it is wild");
+    if wild.signs(path) {
+        document["iss"] = json!(shared.issuer);
+        document["aud"] = json!(CLIENT_ID);
+        let token = shared.sign(&document, Signed::Well);
+        return wild.send(token.into_bytes(), Some("application/jwt"));
+    }
+    wild.response(path, document)
 }
 
 /// Replaces members of an object; `null` removes one.

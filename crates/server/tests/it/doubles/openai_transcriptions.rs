@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::stt::TestStt;
+use super::wild_transcriptions::WildTranscriptions;
 use super::without_delay;
 
 /// The reply to one request.
@@ -47,6 +48,8 @@ pub(crate) struct Whisper {
     models: Arc<Mutex<(u16, &'static str)>>,
     /// How often that was requested.
     knocks: watch::Sender<usize>,
+    /// How it deviates from its documentation, if it does.
+    wild: Arc<Mutex<Option<WildTranscriptions>>>,
 }
 
 impl Whisper {
@@ -62,6 +65,7 @@ impl Whisper {
             given_up: watch::Sender::new(0),
             models: Arc::new(Mutex::new((404, ""))),
             knocks: watch::Sender::new(0),
+            wild: Arc::default(),
         };
         let router = Router::new()
             .route("/v1/audio/transcriptions", post(transcribe))
@@ -69,6 +73,11 @@ impl Whisper {
             .with_state(double.clone());
         tokio::spawn(async move { axum::serve(without_delay(listener), router).await });
         double
+    }
+
+    /// Makes it follow its documentation loosely from now on, determined by this seed.
+    pub(crate) fn go_wild(&self, seed: u64) {
+        *self.wild.lock().expect("whole") = Some(WildTranscriptions::new(seed));
     }
 
     /// Sets the response to requests for its models.
@@ -151,6 +160,10 @@ async fn transcribe(State(double): State<Whisper>, headers: HeaderMap, body: Byt
     if let Err(refused) = admits(&headers) {
         return refused;
     }
+    let failure = double.wild.lock().expect("whole").as_mut().and_then(WildTranscriptions::failure);
+    if let Some(failure) = failure {
+        return failure;
+    }
     match double.next() {
         Answers::Well => {}
         Answers::Breaks => {
@@ -171,16 +184,25 @@ async fn transcribe(State(double): State<Whisper>, headers: HeaderMap, body: Byt
         }
     }
     match understand(&double, &headers, &body).await {
-        Ok(text) => (
-            [("content-type", "application/json")],
-            json!({ "text": format!(" {text}"), "usage": { "type": "duration", "seconds": 1 } }).to_string(),
-        )
-            .into_response(),
+        Ok(text) => respond(&double, &text).await,
         Err(complaint) => {
             double.complaints.lock().expect("whole").push(complaint.clone());
             (StatusCode::BAD_REQUEST, json!({ "detail": complaint }).to_string()).into_response()
         }
     }
+}
+
+async fn respond(double: &Whisper, text: &str) -> Response {
+    let varied = double.wild.lock().expect("whole").as_mut().map(|wild| (wild.pause(), wild.response(text)));
+    let Some((pause, response)) = varied else {
+        let body = json!({ "text": format!(" {text}"), "usage": { "type": "duration", "seconds": 1 } });
+        return ([("content-type", "application/json")], body.to_string()).into_response();
+    };
+    // A sleep of zero ends only when the clock advances.
+    if !pause.is_zero() {
+        tokio::time::sleep(pause).await;
+    }
+    response
 }
 
 async fn understand(double: &Whisper, headers: &HeaderMap, body: &[u8]) -> Result<String, String> {

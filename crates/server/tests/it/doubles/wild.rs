@@ -1,8 +1,11 @@
 //! What loose servers have in common: bodies that arrive in any pieces, late, and not always to their end.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::sleep;
 
@@ -55,4 +58,11 @@ pub(super) fn body(random: &mut Rng, bytes: Vec<u8>, end: BodyEnd) -> Body {
         piece
     });
     Body::from_stream(spaced.chain(then))
+}
+
+/// Packs a body as `Content-Encoding: gzip` says.
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
 }

@@ -8,4 +8,4 @@ mod rehearsal;
 mod stt;
 mod tts;
 mod turns;
-mod wild_seeds;
+pub(super) mod wild_seeds;

@@ -14,6 +14,7 @@ mod people;
 mod refusals;
 mod sessions;
 mod viewers;
+mod wild;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

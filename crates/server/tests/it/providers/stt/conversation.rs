@@ -89,7 +89,7 @@ impl Kind {
     /// Starts its double, whose connections behave as given; the last behaviour is that of all further ones.
     pub(super) async fn serve_as(self, behaviours: Vec<SttBehaviour>) -> Server {
         Server::Stream(match self {
-            Self::Transcriptions => return Server::Requests(Whisper::start([]).await),
+            Self::Transcriptions => return Server::Requests(whisper_as(&behaviours).await),
             Self::Nova => SttServer::start(behaviours, deepgram_stt::Nova::default).await,
             Self::Flux => SttServer::start(behaviours, deepgram_stt::Flux::default).await,
             Self::AssemblyAi => SttServer::start(behaviours, assemblyai_stt::AssemblyAi::default).await,
@@ -132,6 +132,15 @@ impl Kind {
     fn troubles(self) -> Vec<Trouble> {
         if self == Self::Transcriptions { troubles_of_requests() } else { troubles_of_streams() }
     }
+}
+
+/// Starts a server of requests, which has no connections that behave; it may be wild.
+async fn whisper_as(behaviours: &[SttBehaviour]) -> Whisper {
+    let server = Whisper::start([]).await;
+    if let Some(SttBehaviour::Wild(seed)) = behaviours.first() {
+        server.go_wild(*seed);
+    }
+    server
 }
 
 fn troubles_of_streams() -> Vec<Trouble> {

@@ -33,7 +33,7 @@ async fn fault_of(kind: Kind, seed: u64) -> Option<String> {
     (!wrong.is_empty()).then(|| format!("seed {seed}: {}", wrong.join("; ")))
 }
 
-macro_rules! every_stream {
+macro_rules! every_stt {
     ($($name:ident $kind:ident)*) => { $(
         #[tokio::test(start_paused = true)]
         async fn $name() {
@@ -42,11 +42,12 @@ macro_rules! every_stream {
     )* };
 }
 
-every_stream! {
+every_stt! {
     deepgram_nova_understands_each_sentence_once Nova
     deepgram_flux_understands_each_sentence_once Flux
     assemblyai_understands_each_sentence_once AssemblyAi
     openai_understands_each_sentence_once Realtime
+    openai_transcriptions_understand_each_sentence_once Transcriptions
     elevenlabs_understands_each_sentence_once ElevenLabs
     cartesia_understands_each_sentence_once Cartesia
     cartesia_turns_understand_each_sentence_once CartesiaTurns
