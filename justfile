@@ -45,6 +45,10 @@ fuzz minutes="60":
     SWITCHHOOK_RANDOM_SECONDS=$(( {{ minutes }} * 60 )) cargo nextest run -p switchhook-core --profile long -E 'test(/^conversation::tests::(interleaving|response_deadline)::/)'
     SWITCHHOOK_FUZZ_SECONDS=$(( {{ minutes }} * 60 )) cargo nextest run --workspace --lib --profile long --no-capture -E 'test(/^fuzz::whatever/)'
 
+# Hold conversations with servers that follow their protocols loosely, `seeds` of each kind.
+wild seeds="500":
+    WILD_SEEDS={{ seeds }} cargo nextest run -p switchhook --test it --profile long -E 'test(/wild/) | test(/^mcp_tools::results_reach/)'
+
 lint:
     cargo clippy --workspace --all-targets -- -D warnings
     cargo deny check
