@@ -123,7 +123,9 @@ async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
             context.store.note(Symptom::of(&error));
         }
         Err(_) => {
-            tracing::error!("could not renew the leases of live calls, because the database does not respond; retrying")
+            tracing::error!(
+                "could not renew the leases of live calls, because the database does not respond; retrying"
+            );
         }
     }
     if Instant::now() >= owned_until {
