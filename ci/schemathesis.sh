@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the API by its own OpenAPI document, with schemathesis and the keys of two tenants.
 #
-#   ci/schemathesis.sh [MAX_EXAMPLES]
+#   ci/schemathesis.sh [MAX_EXAMPLES]    40 random requests for each operation
 #
 # It needs python3 with venv, and builds the debug binary, unless SWITCHHOOK_BINARY names one. What it installs and writes is in
 # target/schemathesis; the requests and answers of the last run are in target/schemathesis/report. The service runs on SQLite, or on
