@@ -107,6 +107,8 @@ export type CarrierCause = Schemas["CarrierCause"];
 export type CarrierHangup = Schemas["CarrierHangup"];
 export type CarrierHangupData = Schemas["CarrierHangupData"];
 export type CarrierHangupEvent = Schemas["CarrierHangupEvent"];
+/** A carrier; `web` for browser calls. */
+export type CarrierName = Schemas["CarrierName"];
 /** Concurrent calls. */
 export type ConcurrentCalls = Schemas["ConcurrentCalls"];
 /** A connection. */
@@ -158,6 +160,8 @@ export type EndCallToolInput = Schemas["EndCallToolInput"];
 export type EventKind = Schemas["EventKind"];
 /** A token for event streams. */
 export type EventToken = Schemas["EventToken"];
+/** Kind of evidence about the end of a turn. */
+export type EvidenceName = Schemas["EvidenceName"];
 /** Start of the conversation. */
 export type Greeting = Schemas["Greeting"];
 /** Start of the conversation. */
@@ -168,7 +172,7 @@ export type GreetingMode = Schemas["GreetingMode"];
 export type GreetingOverride = Schemas["GreetingOverride"];
 /** A greeting's text, as in an agent. */
 export type GreetingText = Schemas["GreetingText"];
-/** The HTTP method of a tool's request. */
+/** The HTTP method of a tool's request: `POST`, the default, sends arguments as JSON, `GET` as query parameters. */
 export type HttpMethod = Schemas["HttpMethod"];
 /** Calls a web service and gives the response to the model. */
 export type HttpTool = Schemas["HttpTool"];

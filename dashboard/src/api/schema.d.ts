@@ -1073,7 +1073,7 @@ export interface components {
          *         "mode": "off",
          *         "on_machine": "hangup"
          *       },
-         *       "created_at": "2026-01-31T12:00:00.032488Z",
+         *       "created_at": "2026-01-31T12:00:00.052662Z",
          *       "dtmf": {
          *         "digit_timeout_ms": 2000,
          *         "enabled": true,
@@ -1155,29 +1155,20 @@ export interface components {
          *         "min_silence_ms": 400,
          *         "speculative": true
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.032488Z",
+         *       "updated_at": "2026-01-31T12:00:00.052662Z",
          *       "variables": {},
          *       "version": 1
          *     }
          */
         Agent: components["schemas"]["AgentConfig"] & {
-            /**
-             * Format: date-time
-             * @description Creation time.
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
             /** @description Unique per tenant. */
             name: string;
             traffic: components["schemas"]["Traffic"] | null;
-            /**
-             * Format: date-time
-             * @description Time of the last change.
-             */
+            /** Format: date-time */
             updated_at: string;
             /**
              * Format: int64
@@ -1187,38 +1178,29 @@ export interface components {
         };
         /** @description A version of an agent's configuration. Calls keep their version. */
         AgentConfig: {
-            /** @description Post-call analysis. */
             analysis: components["schemas"]["AnalysisSettings"];
-            /** @description Answering machine handling. */
             answering_machine: components["schemas"]["AnsweringMachine"];
             /** @description DTMF from the caller. */
             dtmf: components["schemas"]["Dtmf"];
-            /** @description Start of the conversation. */
             greeting: components["schemas"]["Greeting"];
             /** @description System prompt; `{{variable}}` is replaced. */
             instructions: string;
-            /** @description Caller interruptions. */
             interruption: components["schemas"]["Interruption"];
             /**
              * @description Spoken language (BCP 47).
              * @example en-US
              */
             language: string;
-            /** @description Call time limits. */
             limits: components["schemas"]["AgentLimits"];
             llm: components["schemas"]["LlmChoice"] | null;
-            /** @description Redaction and retention. */
             privacy: components["schemas"]["Privacy"];
             realtime: components["schemas"]["RealtimeChoice"] | null;
-            /** @description Call recording. */
             recording: components["schemas"]["Recording"];
-            /** @description Caller silence. */
             silence: components["schemas"]["Silence"];
             stt: components["schemas"]["SttChoice"] | null;
             /** @description Tools for the model. */
             tools: components["schemas"]["Tool"][];
             tts: components["schemas"]["TtsChoice"] | null;
-            /** @description End-of-turn detection. */
             turn_taking: components["schemas"]["TurnTaking"];
             /** @description Variables that calls can or must set; at most 16 KiB of JSON. */
             variables: {
@@ -1239,7 +1221,6 @@ export interface components {
             /** @description Ring timeout. Default: `30`. */
             ring_timeout_seconds?: number | null;
         };
-        /** @description A page, newest first. */
         AgentList: {
             data: components["schemas"]["Agent"][];
             has_more: boolean;
@@ -1287,7 +1268,6 @@ export interface components {
              */
             version: number;
         };
-        /** @description A page, newest first. */
         AgentVersionList: {
             data: components["schemas"]["AgentVersion"][];
             has_more: boolean;
@@ -1322,16 +1302,14 @@ export interface components {
         AnsweringMachine: {
             /** @description Message after the beep, for `leave_message`. */
             message: string | null;
-            /** @description Whether to detect machines. */
             mode: components["schemas"]["MachineDetection"];
-            /** @description Action when a machine answers. */
             on_machine: components["schemas"]["OnMachine"];
         };
         /** @description Answering machine handling. */
         AnsweringMachineInput: {
             /** @description Message after the beep, for `leave_message`. */
             message?: string | null;
-            /** @description Whether to detect machines. Default: `"off"`. */
+            /** @description Whether to detect answering machines. Default: `"off"`. */
             mode?: components["schemas"]["MachineDetection"] | null;
             /** @description Action when a machine answers. Default: `"hangup"`. */
             on_machine?: components["schemas"]["OnMachine"] | null;
@@ -1342,27 +1320,21 @@ export interface components {
          *       "created_at": "2026-01-31T12:00:00.000000Z",
          *       "expires_at": null,
          *       "id": "0198c6a0-0000-7000-8000-000000000002",
-         *       "last_used_at": "2026-01-31T12:00:09.730607Z",
+         *       "last_used_at": "2026-01-31T12:00:09.954507Z",
          *       "name": "first key",
          *       "prefix": "k3v9x0a1b2c3",
          *       "revoked_at": null
          *     }
          */
         ApiKey: {
-            /**
-             * Format: date-time
-             * @description Creation time.
-             */
+            /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
              * @description `null` if it never expires.
              */
             expires_at: string | null;
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
             /**
              * Format: date-time
@@ -1379,7 +1351,6 @@ export interface components {
              */
             revoked_at: string | null;
         };
-        /** @description A page, newest first. */
         ApiKeyList: {
             data: components["schemas"]["ApiKey"][];
             has_more: boolean;
@@ -1414,7 +1385,6 @@ export interface components {
             count: number | null;
             /** @description The problem in one sentence. */
             detail: string;
-            /** @description Kind of problem. */
             kind: components["schemas"]["AttentionKind"];
             limit: components["schemas"]["NearLimit"] | null;
             /**
@@ -1422,7 +1392,6 @@ export interface components {
              * @description Start of the problem, if known.
              */
             since: string | null;
-            /** @description What it concerns. */
             subject: components["schemas"]["AttentionSubject"];
         };
         /**
@@ -1432,14 +1401,10 @@ export interface components {
         AttentionKind: "credentials_refused" | "webhook_failing" | "limit_near" | "number_without_agent";
         /** @description What a problem concerns. */
         AttentionSubject: {
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
             /** @description Its name, URL or number. */
             name: string;
-            /** @description Kind of resource. */
             type: components["schemas"]["AttentionSubjectKind"];
         };
         /**
@@ -1456,7 +1421,7 @@ export interface components {
          *         "error": null,
          *         "status": "completed"
          *       },
-         *       "answered_at": "2026-01-31T12:00:00.166823Z",
+         *       "answered_at": "2026-01-31T12:00:00.251166Z",
          *       "answered_by": null,
          *       "carrier": {
          *         "call_id": "SIM-0198c6a0-0000-7000-8000-000000000003",
@@ -1465,12 +1430,12 @@ export interface components {
          *         "provider": "simulator",
          *         "sip_code": null
          *       },
-         *       "created_at": "2026-01-31T12:00:00.050768Z",
-         *       "dialing_at": "2026-01-31T12:00:00.080583Z",
+         *       "created_at": "2026-01-31T12:00:00.094220Z",
+         *       "dialing_at": "2026-01-31T12:00:00.162272Z",
          *       "direction": "outbound",
-         *       "duration_seconds": 9,
+         *       "duration_seconds": 10,
          *       "end_reason": "api_hangup",
-         *       "ended_at": "2026-01-31T12:00:09.615603Z",
+         *       "ended_at": "2026-01-31T12:00:09.775947Z",
          *       "ended_by": "api",
          *       "error": null,
          *       "error_code": null,
@@ -1478,17 +1443,17 @@ export interface components {
          *       "id": "0198c6a0-0000-7000-8000-000000000003",
          *       "latency": {
          *         "after_turn_ms": {
-         *           "max": 5,
+         *           "max": 9,
          *           "n": 1,
-         *           "p50": 5,
-         *           "p95": 5
+         *           "p50": 9,
+         *           "p95": 9
          *         },
-         *         "greeting_ms": 10,
+         *         "greeting_ms": 32,
          *         "response_ms": {
-         *           "max": 443,
+         *           "max": 447,
          *           "n": 1,
-         *           "p50": 443,
-         *           "p95": 443
+         *           "p50": 447,
+         *           "p95": 447
          *         }
          *       },
          *       "metadata": {
@@ -1503,7 +1468,7 @@ export interface components {
          *         "time": null
          *       },
          *       "recording_url": "/v1/calls/0198c6a0-0000-7000-8000-000000000003/recording",
-         *       "ringing_at": "2026-01-31T12:00:00.105128Z",
+         *       "ringing_at": "2026-01-31T12:00:00.190093Z",
          *       "schedule_at": null,
          *       "status": "completed",
          *       "summary": "The caller confirmed nothing, but gave: name Sarah Miller.",
@@ -1526,7 +1491,7 @@ export interface components {
          *         "llm_estimated": false,
          *         "llm_input_tokens": 0,
          *         "llm_output_tokens": 0,
-         *         "stt_audio_ms": 9400,
+         *         "stt_audio_ms": 9460,
          *         "tts_characters": 83,
          *         "unpriced": false
          *       },
@@ -1536,10 +1501,7 @@ export interface components {
          *     }
          */
         Call: components["schemas"]["UnplacedCall"] & {
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
         };
         /**
@@ -1554,7 +1516,6 @@ export interface components {
              * @example null
              */
             error: string | null;
-            /** @description Whether the conversation was analysed. */
             status: components["schemas"]["CallAnalysisStatus"];
         };
         /**
@@ -1572,8 +1533,7 @@ export interface components {
              * @description `null` for web calls.
              */
             connection_id: string | null;
-            /** @description Provider. */
-            provider: string;
+            provider: components["schemas"]["CarrierName"];
             /**
              * Format: int64
              * @description The SIP status code, if any.
@@ -1597,7 +1557,7 @@ export interface components {
             end_reason: components["schemas"]["CallEndReason"] | null;
             /** @description `null`: the call did not fail. */
             error: string | null;
-            /** @description Result, in the shape of the agent's `analysis.schema`. */
+            /** @description Result of the analysis: any JSON value, in the shape of the agent's `analysis.schema`, or `null`. */
             outcome: unknown;
             /** @description Summary of the conversation. */
             summary: string;
@@ -1646,7 +1606,7 @@ export interface components {
         /**
          * @description One decision about a turn.
          * @example {
-         *       "at_ms": 5281,
+         *       "at_ms": 5278,
          *       "ended_by": "silence",
          *       "evidence": [
          *         {
@@ -1694,11 +1654,7 @@ export interface components {
         };
         /** @description Evidence about the end of a turn. */
         CallDecisionEvidence: {
-            /**
-             * @description Kind.
-             * @example open_word
-             */
-            name: string;
+            name: components["schemas"]["EvidenceName"];
             /**
              * Format: float
              * @description Amount: 1, or a share.
@@ -1735,7 +1691,6 @@ export interface components {
              */
             webhook_id: string;
         };
-        /** @description A page, newest first. */
         CallDeliveryList: {
             data: components["schemas"]["CallDelivery"][];
             has_more: boolean;
@@ -1784,12 +1739,12 @@ export interface components {
          * @example {
          *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
          *       "created": 1769860809,
-         *       "created_at": "2026-01-31T12:00:09.618512Z",
+         *       "created_at": "2026-01-31T12:00:09.790023Z",
          *       "data": {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *         "call_id": "0198c6a0-0000-7000-8000-000000000003",
          *         "direction": "outbound",
-         *         "duration_seconds": 9,
+         *         "duration_seconds": 10,
          *         "end_reason": "api_hangup",
          *         "error": null,
          *         "from": "+12025550199",
@@ -1810,7 +1765,7 @@ export interface components {
          *         "turns": 1
          *       },
          *       "event": "call.completed",
-         *       "id": "0198c6a0-0000-7000-8000-000000000007",
+         *       "id": "0198c6a0-0000-7000-8000-000000000006",
          *       "sequence": 5
          *     }
          */
@@ -1865,7 +1820,6 @@ export interface components {
              */
             sequence: number;
         };
-        /** @description A page, newest first. */
         CallEventList: {
             data: components["schemas"]["CallEvent"][];
             has_more: boolean;
@@ -1954,7 +1908,6 @@ export interface components {
             /** @description Ring timeout. */
             ring_timeout_seconds?: number | null;
         };
-        /** @description A page, newest first. */
         CallList: {
             data: components["schemas"]["Call"][];
             has_more: boolean;
@@ -2039,7 +1992,6 @@ export interface components {
              * @description Cost by the price table.
              */
             cost_usd: number;
-            /** @description The cost by part. */
             costs: components["schemas"]["CallCosts"];
             /**
              * Format: int64
@@ -2112,6 +2064,11 @@ export interface components {
              */
             event: "carrier.hangup";
         };
+        /**
+         * @description A carrier; `web` for browser calls.
+         * @enum {string}
+         */
+        CarrierName: "simulator" | "twilio" | "signalwire" | "telnyx" | "plivo" | "vonage" | "sip" | "web";
         /** @description Concurrent calls. */
         ConcurrentCalls: {
             /**
@@ -2119,16 +2076,13 @@ export interface components {
              * @description Current number.
              */
             in_use: number;
-            /**
-             * Format: int32
-             * @description The limit.
-             */
+            /** Format: int32 */
             limit: number;
         };
         /**
          * @description A connection.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.026978Z",
+         *       "created_at": "2026-01-31T12:00:00.044740Z",
          *       "credentials": {},
          *       "id": "0198c6a0-0000-7000-8000-000000000004",
          *       "kind": "carrier",
@@ -2143,42 +2097,30 @@ export interface components {
          *       "settings": {
          *         "time_scale": 0.05
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.026978Z"
+         *       "updated_at": "2026-01-31T12:00:00.044740Z"
          *     }
          */
         Connection: {
-            /**
-             * Format: date-time
-             * @description Creation time.
-             */
+            /** Format: date-time */
             created_at: string;
             /** @description Names of the credentials with their last characters. */
             credentials: {
                 [key: string]: string;
             };
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
-            /** @description Kind. */
             kind: components["schemas"]["ConnectionKind"];
             /** @description Every kind it supports. */
             kinds: components["schemas"]["ConnectionKind"][];
-            /** @description Limits. */
             limits: components["schemas"]["ConnectionLimits"];
             /** @description Unique per tenant. */
             name: string;
-            /** @description The carrier or provider. */
             provider: components["schemas"]["ProviderName"];
             /** @description Settings without secrets. */
             settings: {
                 [key: string]: unknown;
             };
-            /**
-             * Format: date-time
-             * @description Time of the last change.
-             */
+            /** Format: date-time */
             updated_at: string;
         };
         /** @description One thing that was tried. */
@@ -2193,7 +2135,6 @@ export interface components {
              * @description Duration.
              */
             duration_ms: number;
-            /** @description What was tried. */
             name: components["schemas"]["ConnectionCheckName"];
             /** @description Whether it worked. */
             ok: boolean;
@@ -2224,7 +2165,6 @@ export interface components {
              */
             max_concurrent?: number | null;
         };
-        /** @description A page, newest first. */
         ConnectionList: {
             data: components["schemas"]["Connection"][];
             has_more: boolean;
@@ -2260,38 +2200,29 @@ export interface components {
          *     }
          */
         CreateAgent: {
-            /** @description Post-call analysis. */
             analysis?: components["schemas"]["AnalysisSettingsInput"] | null;
-            /** @description Answering machine handling. */
             answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
             /** @description DTMF from the caller. */
             dtmf?: components["schemas"]["DtmfInput"] | null;
-            /** @description Start of the conversation. */
             greeting?: components["schemas"]["GreetingInput"] | null;
             /** @description System prompt; `{{variable}}` is replaced. */
             instructions: string;
-            /** @description Caller interruptions. */
             interruption?: components["schemas"]["InterruptionInput"] | null;
             /** @description Spoken language (BCP 47). */
             language?: string | null;
-            /** @description Call time limits. */
             limits?: components["schemas"]["AgentLimitsInput"] | null;
             llm?: components["schemas"]["LlmChoiceInput"] | null;
             /** @description Unique per tenant. */
             name: string;
-            /** @description Redaction and retention. */
             privacy?: components["schemas"]["PrivacyInput"] | null;
             realtime?: components["schemas"]["RealtimeChoiceInput"] | null;
-            /** @description Call recording. */
             recording?: components["schemas"]["RecordingInput"] | null;
-            /** @description Caller silence. */
             silence?: components["schemas"]["SilenceInput"] | null;
             stt?: components["schemas"]["SttChoiceInput"] | null;
             /** @description Tools for the model. */
             tools?: components["schemas"]["ToolInput"][] | null;
             traffic?: components["schemas"]["Traffic"] | null;
             tts?: components["schemas"]["TtsChoiceInput"] | null;
-            /** @description End-of-turn detection. */
             turn_taking?: components["schemas"]["TurnTakingInput"] | null;
             /** @description Variables that calls can or must set; at most 16 KiB of JSON. */
             variables?: {
@@ -2374,11 +2305,9 @@ export interface components {
         CreateConnection: {
             /** @description Provider-specific secrets. Write-only. */
             credentials?: components["schemas"]["Credentials"] | null;
-            /** @description Limits. */
             limits?: components["schemas"]["ConnectionLimitsInput"] | null;
             /** @description Unique per tenant. */
             name: string;
-            /** @description The carrier or provider. */
             provider: components["schemas"]["ProviderName"];
             /** @description Provider-specific settings without secrets; all providers support `base_url`. */
             settings?: {
@@ -2550,7 +2479,6 @@ export interface components {
         };
         /** @description The body of an error response. */
         ErrorBody: {
-            /** @description A stable code for programs. */
             code: components["schemas"]["ProblemCode"];
             /** @description The problem in one sentence. */
             detail: string;
@@ -2596,11 +2524,15 @@ export interface components {
              */
             token: string;
         };
+        /**
+         * @description Kind of evidence about the end of a turn.
+         * @enum {string}
+         */
+        EvidenceName: "no_words" | "not_final" | "answer" | "open_word" | "loose_word" | "dictation_begun" | "dictation_partial" | "dictation_complete" | "question" | "doubtful_question" | "closed_sentence" | "suspension" | "request" | "short_phrase" | "short_answer" | "missing_object" | "subordinate_clause" | "missing_number" | "long_pauses" | "unknown_language";
         /** @description Start of the conversation. */
         Greeting: {
             /** @description Whether the caller can interrupt it. */
             interruptible: boolean;
-            /** @description Who speaks first. */
             mode: components["schemas"]["GreetingMode"];
             /** @description The text for mode `speak`. */
             text: string;
@@ -2627,7 +2559,7 @@ export interface components {
             text: string;
         };
         /**
-         * @description The HTTP method of a tool's request.
+         * @description The HTTP method of a tool's request: `POST`, the default, sends arguments as JSON, `GET` as query parameters.
          * @enum {string}
          */
         HttpMethod: "GET" | "POST";
@@ -2802,7 +2734,6 @@ export interface components {
             hedge: boolean;
             /** @description Maximum tokens per response. */
             max_tokens: number | null;
-            /** @description Model name. */
             model: string | null;
             /**
              * Format: float
@@ -2826,7 +2757,6 @@ export interface components {
             hedge?: boolean | null;
             /** @description Maximum tokens per response. */
             max_tokens?: number | null;
-            /** @description Model name. */
             model?: string | null;
             /**
              * Format: float
@@ -2943,12 +2873,8 @@ export interface components {
         };
         /** @description A limit that is near. */
         NearLimit: {
-            /**
-             * Format: double
-             * @description Limit.
-             */
+            /** Format: double */
             limit: number;
-            /** @description Limit name. */
             name: components["schemas"]["LimitName"];
             /**
              * Format: double
@@ -2958,20 +2884,14 @@ export interface components {
         };
         /** @description A new key. */
         NewApiKey: {
-            /**
-             * Format: date-time
-             * @description Creation time.
-             */
+            /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
              * @description `null` if it never expires.
              */
             expires_at: string | null;
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
             /**
              * @description The full key. Shown only once.
@@ -3009,10 +2929,7 @@ export interface components {
              * @description When the invitation expires; `null` if none is open.
              */
             expires_at: string | null;
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
             /**
              * Format: date-time
@@ -3026,7 +2943,6 @@ export interface components {
             /** @description `invited` until the invitation is accepted. */
             status: components["schemas"]["PersonStatus"];
         };
-        /** @description A page, newest first. */
         PersonList: {
             data: components["schemas"]["Person"][];
             has_more: boolean;
@@ -3048,13 +2964,13 @@ export interface components {
          * @description A phone number.
          * @example {
          *       "connection_id": "0198c6a0-0000-7000-8000-000000000004",
-         *       "created_at": "2026-01-31T12:00:00.036356Z",
+         *       "created_at": "2026-01-31T12:00:00.064922Z",
          *       "id": "0198c6a0-0000-7000-8000-000000000005",
          *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *       "inbound_url": null,
          *       "label": "Reception",
          *       "number": "+12025550199",
-         *       "updated_at": "2026-01-31T12:00:00.036356Z"
+         *       "updated_at": "2026-01-31T12:00:00.064922Z"
          *     }
          */
         PhoneNumber: {
@@ -3063,15 +2979,9 @@ export interface components {
              * @description Carrier connection.
              */
             connection_id: string;
-            /**
-             * Format: date-time
-             * @description Creation time.
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
             /**
              * Format: uuid
@@ -3087,13 +2997,9 @@ export interface components {
             label: string | null;
             /** @description E.164. */
             number: string;
-            /**
-             * Format: date-time
-             * @description Time of the last change.
-             */
+            /** Format: date-time */
             updated_at: string;
         };
-        /** @description A page, newest first. */
         PhoneNumberList: {
             data: components["schemas"]["PhoneNumber"][];
             has_more: boolean;
@@ -3124,7 +3030,6 @@ export interface components {
              * @description The connection.
              */
             connection_id: string;
-            /** @description Model name. */
             model: string | null;
             /** @description Voice name, for text-to-speech. */
             voice: string | null;
@@ -3136,7 +3041,6 @@ export interface components {
              * @description The connection.
              */
             connection_id: string;
-            /** @description Model name. */
             model?: string | null;
             /** @description Voice name, for text-to-speech. */
             voice?: string | null;
@@ -3176,9 +3080,7 @@ export interface components {
             connection_id: string;
             /** @description Tried in order if the previous one is unreachable, keeps disconnecting or understands nothing. */
             fallbacks: components["schemas"]["ProviderFallback"][];
-            /** @description Model name. */
             model: string | null;
-            /** @description Voice name. */
             voice: string | null;
         };
         /** @description A speech-to-speech model. */
@@ -3190,9 +3092,7 @@ export interface components {
             connection_id: string;
             /** @description Tried in order if the previous one is unreachable, keeps disconnecting or understands nothing. */
             fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
-            /** @description Model name. */
             model?: string | null;
-            /** @description Voice name. */
             voice?: string | null;
         };
         /** @description Call recording. */
@@ -3350,9 +3250,7 @@ export interface components {
             before: string;
             /** @description All intervals, oldest first. */
             buckets: components["schemas"]["StatisticsBucket"][];
-            /** @description Bucket length. */
             interval: components["schemas"]["StatisticsInterval"];
-            /** @description Totals. */
             totals: components["schemas"]["StatisticsFigures"];
         };
         /** @description Calls that ended in an interval. */
@@ -3383,7 +3281,6 @@ export interface components {
              * @example 2
              */
             failed: number;
-            /** @description Response times. */
             response_ms: components["schemas"]["ResponseTimes"];
         };
         /**
@@ -3395,11 +3292,9 @@ export interface components {
         Stored: {
             /** @description Bytes of the versions of agents, including versions of deleted agents that calls keep. */
             agent_bytes: components["schemas"]["StoredAmount"];
-            /** @description Agents. */
             agents: components["schemas"]["StoredAmount"];
             /** @description API keys that are not revoked. */
             api_keys: components["schemas"]["StoredAmount"];
-            /** @description Connections. */
             connections: components["schemas"]["StoredAmount"];
             /** @description Phone numbers. */
             numbers: components["schemas"]["StoredAmount"];
@@ -3415,10 +3310,7 @@ export interface components {
              * @description Current amount; can exceed a limit set later.
              */
             in_use: number;
-            /**
-             * Format: int64
-             * @description The limit.
-             */
+            /** Format: int64 */
             limit: number;
         };
         /** @description A speech-to-text provider. */
@@ -3432,7 +3324,6 @@ export interface components {
             fallbacks: components["schemas"]["ProviderFallback"][];
             /** @description Words to expect. */
             keyterms: string[];
-            /** @description Model name. */
             model: string | null;
         };
         /** @description A speech-to-text provider. */
@@ -3446,7 +3337,6 @@ export interface components {
             fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
             /** @description Words to expect. */
             keyterms?: string[] | null;
-            /** @description Model name. */
             model?: string | null;
         };
         /**
@@ -3463,7 +3353,7 @@ export interface components {
          *         "deny": [],
          *         "per_number_per_day": 20
          *       },
-         *       "id": "0198c6a0-0000-7000-8000-000000000006",
+         *       "id": "0198c6a0-0000-7000-8000-000000000007",
          *       "monthly_calls": {
          *         "limit": null,
          *         "resets_at": "2026-02-01T00:00:00.000000Z",
@@ -3509,17 +3399,10 @@ export interface components {
         Tenant: {
             /** @description Calls queued, dialing or in progress, including inbound calls. */
             concurrent_calls: components["schemas"]["ConcurrentCalls"];
-            /**
-             * Format: date-time
-             * @description Creation time.
-             */
+            /** Format: date-time */
             created_at: string;
-            /** @description Numbers the tenant can call. */
             dial_policy: components["schemas"]["DialPolicy"];
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
             /** @description Calls placed in this calendar month (UTC). */
             monthly_calls: components["schemas"]["MonthlyCalls"];
@@ -3527,7 +3410,6 @@ export interface components {
             name: string;
             /** @description Requests per window. */
             rate_limit: components["schemas"]["RateLimit"];
-            /** @description Stored resources. */
             stored: components["schemas"]["Stored"];
         };
         /** @description A tool for the model. */
@@ -3557,7 +3439,6 @@ export interface components {
              * @description Milliseconds since the start of the conversation.
              */
             start_ms: number;
-            /** @description Whether it worked. */
             status: components["schemas"]["ToolCallStatus"];
         };
         /**
@@ -3583,17 +3464,17 @@ export interface components {
          *           "latency_ms": null,
          *           "role": "agent",
          *           "stages": null,
-         *           "start_ms": 11,
+         *           "start_ms": 33,
          *           "text": "Hello, how can I help you?",
          *           "turn": null
          *         },
          *         {
-         *           "end_ms": 4879,
+         *           "end_ms": 4876,
          *           "interrupted": false,
          *           "latency_ms": null,
          *           "role": "caller",
          *           "stages": null,
-         *           "start_ms": 2814,
+         *           "start_ms": 2812,
          *           "text": "Hi Ava. My name is Sarah Miller.",
          *           "turn": {
          *             "because": [
@@ -3611,16 +3492,16 @@ export interface components {
          *         {
          *           "end_ms": 9362,
          *           "interrupted": false,
-         *           "latency_ms": 443,
+         *           "latency_ms": 447,
          *           "role": "agent",
          *           "stages": {
-         *             "end_of_speech_ms": 4879,
-         *             "end_of_turn_ms": 5281,
-         *             "first_audio_ms": 5282,
-         *             "first_token_ms": 5000,
-         *             "heard_ms": 5322
+         *             "end_of_speech_ms": 4876,
+         *             "end_of_turn_ms": 5278,
+         *             "first_audio_ms": 5280,
+         *             "first_token_ms": 4999,
+         *             "heard_ms": 5323
          *           },
-         *           "start_ms": 5322,
+         *           "start_ms": 5323,
          *           "text": "Thank you, Sarah Miller. Which day would you like to come?",
          *           "turn": null
          *         }
@@ -3655,7 +3536,6 @@ export interface components {
              * @description Response latency; only on the first line of a response.
              */
             latency_ms: number | null;
-            /** @description Who said it. */
             role: components["schemas"]["TranscriptRole"];
             stages: components["schemas"]["ResponseStages"] | null;
             /**
@@ -3676,7 +3556,6 @@ export interface components {
         TranscriptTurn: {
             /** @description Evidence for (positive weight) or against the end; empty unless silence ended it. */
             because: components["schemas"]["TranscriptTurnWitness"][];
-            /** @description What ended it. */
             ended_by: components["schemas"]["TurnEndedBy"];
             /** @description Model requests before the turn was over. */
             speculations: number;
@@ -3699,11 +3578,7 @@ export interface components {
              * @example -2.6
              */
             weight: number;
-            /**
-             * @description Kind.
-             * @example open_word
-             */
-            witness: string;
+            witness: components["schemas"]["EvidenceName"];
         };
         /**
          * @description The transfer target.
@@ -3768,14 +3643,12 @@ export interface components {
             connection_id: string | null;
             /** @description Tried in order. */
             fallbacks: components["schemas"]["ProviderFallback"][];
-            /** @description Model name. */
             model: string | null;
             /**
              * Format: float
              * @description Speaking rate; 1 is normal.
              */
             speed: number | null;
-            /** @description Voice name. */
             voice: string | null;
         };
         /** @description A text-to-speech provider. */
@@ -3787,14 +3660,12 @@ export interface components {
             connection_id?: string | null;
             /** @description Tried in order. */
             fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
-            /** @description Model name. */
             model?: string | null;
             /**
              * Format: float
              * @description Speaking rate; 1 is normal.
              */
             speed?: number | null;
-            /** @description Voice name. */
             voice?: string | null;
         };
         /**
@@ -3824,7 +3695,50 @@ export interface components {
             /** @description Ask the model when the turn has probably ended; discard the response if the caller continues. Default: `true`. */
             speculative?: boolean | null;
         };
-        /** @description The call that a dry run would place, without an id. */
+        /**
+         * @description The call that a dry run would place, without an id.
+         * @example {
+         *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "agent_version": 1,
+         *       "analysis": null,
+         *       "answered_at": null,
+         *       "answered_by": null,
+         *       "carrier": {
+         *         "call_id": null,
+         *         "cause": null,
+         *         "connection_id": "0198c6a0-0000-7000-8000-000000000004",
+         *         "provider": "simulator",
+         *         "sip_code": null
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.081002Z",
+         *       "dialing_at": null,
+         *       "direction": "outbound",
+         *       "duration_seconds": 0,
+         *       "end_reason": null,
+         *       "ended_at": null,
+         *       "ended_by": null,
+         *       "error": null,
+         *       "error_code": null,
+         *       "from": "+12025550199",
+         *       "latency": null,
+         *       "metadata": {
+         *         "order": "A-17"
+         *       },
+         *       "number_id": "0198c6a0-0000-7000-8000-000000000005",
+         *       "outcome": null,
+         *       "recording_url": null,
+         *       "ringing_at": null,
+         *       "schedule_at": null,
+         *       "status": "queued",
+         *       "summary": null,
+         *       "to": "+12025550100",
+         *       "turns": 0,
+         *       "usage": null,
+         *       "variables": {
+         *         "name": "Ana"
+         *       }
+         *     }
+         */
         UnplacedCall: {
             /**
              * Format: uuid
@@ -3834,7 +3748,6 @@ export interface components {
             /**
              * Format: int64
              * @description Agent version when the call was placed.
-             * @example 1
              */
             agent_version: number;
             analysis: components["schemas"]["CallAnalysis"] | null;
@@ -3844,7 +3757,6 @@ export interface components {
              */
             answered_at: string | null;
             answered_by: components["schemas"]["AnsweredBy"] | null;
-            /** @description The carrier's data of the call. */
             carrier: components["schemas"]["CallCarrier"];
             /**
              * Format: date-time
@@ -3856,12 +3768,10 @@ export interface components {
              * @description When it was dialled.
              */
             dialing_at: string | null;
-            /** @description Direction. */
             direction: components["schemas"]["CallDirection"];
             /**
              * Format: int64
              * @description Seconds from answer to end.
-             * @example 42
              */
             duration_seconds: number;
             end_reason: components["schemas"]["CallEndReason"] | null;
@@ -3874,23 +3784,17 @@ export interface components {
             /** @description Error details. */
             error: string | null;
             error_code: components["schemas"]["CallFailure"] | null;
-            /**
-             * @description The caller.
-             * @example +12025550199
-             */
+            /** @description The caller. */
             from: string;
             latency: components["schemas"]["CallLatency"] | null;
-            /** @description Your own data. */
             metadata: components["schemas"]["Metadata"];
             /**
              * Format: uuid
              * @description The tenant's number, if any.
              */
             number_id: string | null;
-            /** @description Facts extracted from the conversation. */
-            outcome: {
-                [key: string]: unknown;
-            } | null;
+            /** @description Result of the analysis: any JSON value, in the shape of the agent's `analysis.schema`, or `null`. */
+            outcome: unknown;
             /** @description URL of the recording; needs an API key. */
             recording_url: string | null;
             /**
@@ -3903,19 +3807,14 @@ export interface components {
              * @description When to dial, as requested; queued until then.
              */
             schedule_at: string | null;
-            /** @description Status. */
             status: components["schemas"]["CallStatus"];
             /** @description Summary of the conversation. */
             summary: string | null;
-            /**
-             * @description The callee.
-             * @example +12025550100
-             */
+            /** @description The callee. */
             to: string;
             /**
              * Format: int64
              * @description Caller turns that the agent answered.
-             * @example 5
              */
             turns: number;
             usage: components["schemas"]["CallUsage"] | null;
@@ -4052,7 +3951,6 @@ export interface components {
             connections: components["schemas"]["UsedByConnection"][];
             /** @description All days, oldest first. */
             days: components["schemas"]["UsedByDay"][];
-            /** @description Totals. */
             totals: components["schemas"]["UsageFigures"];
         };
         /** @description Calls, minutes and cost. */
@@ -4073,7 +3971,6 @@ export interface components {
             agent_id: string;
             /** @description `null` if deleted. */
             name: string | null;
-            /** @description Response times. */
             response_ms: components["schemas"]["ResponseTimes"];
         };
         /** @description A connection. */
@@ -4085,8 +3982,7 @@ export interface components {
             connection_id: string | null;
             /** @description `null` if deleted and for browser calls. */
             name: string | null;
-            /** @description Carrier, `web` for browser calls; `null` if deleted. */
-            provider: string | null;
+            provider: components["schemas"]["CarrierName"] | null;
         };
         /** @description A day. */
         UsedByDay: components["schemas"]["UsageFigures"] & {
@@ -4152,13 +4048,13 @@ export interface components {
         /**
          * @description A webhook endpoint.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.042406Z",
+         *       "created_at": "2026-01-31T12:00:00.073375Z",
          *       "disabled_reason": null,
          *       "enabled": true,
          *       "events": [],
          *       "failing_since": null,
          *       "id": "0198c6a0-0000-7000-8000-000000000008",
-         *       "updated_at": "2026-01-31T12:00:00.042406Z",
+         *       "updated_at": "2026-01-31T12:00:00.073375Z",
          *       "url": "https://example.com/hooks/calls"
          *     }
          */
@@ -4179,15 +4075,9 @@ export interface components {
              * @description First failure since the last success; `null` while attempts succeed.
              */
             failing_since: string | null;
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
+            /** Format: uuid */
             id: string;
-            /**
-             * Format: date-time
-             * @description Time of the last change.
-             */
+            /** Format: date-time */
             updated_at: string;
             /**
              * Format: uri
@@ -4200,7 +4090,7 @@ export interface components {
          * @example {
          *       "attempts": 1,
          *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
-         *       "created_at": "2026-01-31T12:00:09.618512Z",
+         *       "created_at": "2026-01-31T12:00:09.790023Z",
          *       "event": "call.completed",
          *       "id": "0198c6a0-0000-7000-8000-000000000009",
          *       "next_attempt_at": null,
@@ -4218,12 +4108,8 @@ export interface components {
              * @description The call; `null` for a test.
              */
             call_id: string | null;
-            /**
-             * Format: date-time
-             * @description Creation time.
-             */
+            /** Format: date-time */
             created_at: string;
-            /** @description The event. */
             event: components["schemas"]["WebhookDeliveryEvent"];
             /**
              * Format: uuid
@@ -4235,7 +4121,6 @@ export interface components {
              * @description When the next attempt is due.
              */
             next_attempt_at: string | null;
-            /** @description State. */
             state: components["schemas"]["WebhookDeliveryState"];
         };
         /** @description A delivery attempt. */
@@ -4270,7 +4155,6 @@ export interface components {
          * @enum {string}
          */
         WebhookDeliveryEvent: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | "webhook.test";
-        /** @description A page, newest first. */
         WebhookDeliveryList: {
             data: components["schemas"]["WebhookDelivery"][];
             has_more: boolean;
@@ -4295,7 +4179,7 @@ export interface components {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *         "call_id": "0198c6a0-0000-7000-8000-000000000003",
          *         "direction": "outbound",
-         *         "duration_seconds": 9,
+         *         "duration_seconds": 10,
          *         "end_reason": "api_hangup",
          *         "error": null,
          *         "from": "+12025550199",
@@ -4332,7 +4216,6 @@ export interface components {
              */
             id: string;
         };
-        /** @description A page, newest first. */
         WebhookList: {
             data: components["schemas"]["Webhook"][];
             has_more: boolean;
@@ -7055,7 +6938,7 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event. */
-                "X-Voice-Event": string;
+                "X-Voice-Event": components["schemas"]["WebhookDeliveryEvent"];
                 /** @description The delivery's id. */
                 "X-Voice-Delivery": string;
                 /** @description `t=<Unix seconds>,v1=<HMAC-SHA256 of t, a dot and the body, in hexadecimal>` */

@@ -17,57 +17,33 @@ class Agent(Model):
     """
 
     analysis: AnalysisSettings
-    """
-    Post-call analysis.
-    """
     answering_machine: AnsweringMachine
-    """
-    Answering machine handling.
-    """
     dtmf: Dtmf
     """
     DTMF from the caller.
     """
     greeting: Greeting
-    """
-    Start of the conversation.
-    """
     instructions: str
     """
     System prompt; `{{variable}}` is replaced.
     """
     interruption: Interruption
-    """
-    Caller interruptions.
-    """
     language: str
     """
     Spoken language (BCP 47).
     """
     limits: AgentLimits
-    """
-    Call time limits.
-    """
     llm: LlmChoice | None
     """
     Language model; a demo script if absent.
     """
     privacy: Privacy
-    """
-    Redaction and retention.
-    """
     realtime: RealtimeChoice | None
     """
     Speech-to-speech model in place of `stt`, `llm` and `tts`; `llm` then only analyses the call, `tts` only bridges waits.
     """
     recording: Recording
-    """
-    Call recording.
-    """
     silence: Silence
-    """
-    Caller silence.
-    """
     stt: SttChoice | None
     """
     Speech-to-text; local if absent.
@@ -81,30 +57,18 @@ class Agent(Model):
     Text-to-speech; local if absent.
     """
     turn_taking: TurnTaking
-    """
-    End-of-turn detection.
-    """
     variables: dict[str, AgentVariable]
     """
     Variables that calls can or must set; at most 16 KiB of JSON.
     """
     created_at: AwareDatetime
-    """
-    Creation time.
-    """
     id: str
-    """
-    Unique id.
-    """
     name: str
     """
     Unique per tenant.
     """
     traffic: list[TrafficItem] | None
     updated_at: AwareDatetime
-    """
-    Time of the last change.
-    """
     version: int
     """
     Increases with each change except to `traffic`; calls keep their version.
@@ -190,13 +154,7 @@ class AnsweringMachine(Model):
     Message after the beep, for `leave_message`.
     """
     mode: Literal["off", "detect"] | str
-    """
-    Whether to detect machines.
-    """
     on_machine: Literal["hangup", "leave_message"] | str
-    """
-    Action when a machine answers.
-    """
 
 
 class ApiKey(Model):
@@ -205,17 +163,11 @@ class ApiKey(Model):
     """
 
     created_at: AwareDatetime
-    """
-    Creation time.
-    """
     expires_at: AwareDatetime | None
     """
     `null` if it never expires.
     """
     id: str
-    """
-    Unique id.
-    """
     last_used_at: AwareDatetime | None
     """
     Last use; uses on other nodes appear after a few seconds.
@@ -259,21 +211,12 @@ class AttentionItem(Model):
     The problem in one sentence.
     """
     kind: Literal["credentials_refused", "webhook_failing", "limit_near", "number_without_agent"] | str
-    """
-    Kind of problem.
-    """
     limit: NearLimit | None
-    """
-    The limit that is near.
-    """
     since: AwareDatetime | None
     """
     Start of the problem, if known.
     """
     subject: AttentionSubject
-    """
-    What it concerns.
-    """
 
 
 class AttentionSubject(Model):
@@ -282,17 +225,11 @@ class AttentionSubject(Model):
     """
 
     id: str
-    """
-    Unique id.
-    """
     name: str
     """
     Its name, URL or number.
     """
     type: Literal["connection", "webhook", "tenant", "number"] | str
-    """
-    Kind of resource.
-    """
 
 
 class Call(Model):
@@ -321,9 +258,6 @@ class Call(Model):
     Who answered, if known.
     """
     carrier: CallCarrier
-    """
-    The carrier's data of the call.
-    """
     created_at: AwareDatetime
     """
     When it was accepted.
@@ -333,9 +267,6 @@ class Call(Model):
     When it was dialled.
     """
     direction: Literal["inbound", "outbound", "web"] | str
-    """
-    Direction.
-    """
     duration_seconds: int
     """
     Seconds from answer to end.
@@ -345,17 +276,11 @@ class Call(Model):
         | str
         | None
     )
-    """
-    Why a completed call ended.
-    """
     ended_at: AwareDatetime | None
     """
     When it ended.
     """
     ended_by: Literal["caller", "agent", "api", "carrier", "system"] | str | None
-    """
-    Who ended the call.
-    """
     error: str | None
     """
     Error details.
@@ -385,20 +310,14 @@ class Call(Model):
     The caller.
     """
     latency: CallLatency | None
-    """
-    Response times.
-    """
     metadata: dict[str, Any]
-    """
-    Your own data.
-    """
     number_id: str | None
     """
     The tenant's number, if any.
     """
-    outcome: dict[str, Any] | None
+    outcome: Any
     """
-    Facts extracted from the conversation.
+    Result of the analysis: any JSON value, in the shape of the agent's `analysis.schema`, or `null`.
     """
     recording_url: str | None
     """
@@ -413,9 +332,6 @@ class Call(Model):
     When to dial, as requested; queued until then.
     """
     status: Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
-    """
-    Status.
-    """
     summary: str | None
     """
     Summary of the conversation.
@@ -429,9 +345,6 @@ class Call(Model):
     Caller turns that the agent answered.
     """
     usage: CallUsage | None
-    """
-    Usage in the providers' units.
-    """
     variables: dict[str, str]
     """
     Values for `{{name}}` in the agent's texts.
@@ -441,9 +354,6 @@ class Call(Model):
     Where the browser connects; only in the response that creates a web call.
     """
     id: str
-    """
-    Unique id.
-    """
     warnings: list[str] = []
 
 
@@ -457,9 +367,6 @@ class CallAnalysis(Model):
     Error, if it failed.
     """
     status: Literal["completed", "failed", "skipped"] | str
-    """
-    Whether the conversation was analysed.
-    """
 
 
 class CallCarrier(Model):
@@ -472,17 +379,11 @@ class CallCarrier(Model):
     The carrier's id of the call.
     """
     cause: Literal["normal", "busy", "no_answer", "rejected", "invalid_number", "canceled", "failed"] | str | None
-    """
-    Why it ended.
-    """
     connection_id: str | None
     """
     `null` for web calls.
     """
-    provider: str
-    """
-    Provider.
-    """
+    provider: Literal["simulator", "twilio", "signalwire", "telnyx", "plivo", "vonage", "sip", "web"] | str
     sip_code: int | None
     """
     The SIP status code, if any.
@@ -570,10 +471,31 @@ class CallDecisionEvidence(Model):
     Evidence about the end of a turn.
     """
 
-    name: str
-    """
-    Kind.
-    """
+    name: (
+        Literal[
+            "no_words",
+            "not_final",
+            "answer",
+            "open_word",
+            "loose_word",
+            "dictation_begun",
+            "dictation_partial",
+            "dictation_complete",
+            "question",
+            "doubtful_question",
+            "closed_sentence",
+            "suspension",
+            "request",
+            "short_phrase",
+            "short_answer",
+            "missing_object",
+            "subordinate_clause",
+            "missing_number",
+            "long_pauses",
+            "unknown_language",
+        ]
+        | str
+    )
     value: float
     """
     Amount: 1, or a share.
@@ -609,9 +531,6 @@ class CallDelivery(Model):
     The call; `null` for a test.
     """
     created_at: AwareDatetime
-    """
-    Creation time.
-    """
     event: (
         Literal[
             "call.queued",
@@ -625,9 +544,6 @@ class CallDelivery(Model):
         ]
         | str
     )
-    """
-    The event.
-    """
     id: str
     """
     Also in the request body and the `X-Voice-Delivery` header.
@@ -637,9 +553,6 @@ class CallDelivery(Model):
     When the next attempt is due.
     """
     state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
-    """
-    State.
-    """
     attempt_log: list[WebhookDeliveryAttempt]
     """
     Attempts, oldest first.
@@ -737,9 +650,6 @@ class CallUsage(Model):
     Cost by the price table.
     """
     costs: CallCosts
-    """
-    The cost by part.
-    """
     llm_cache_write_tokens: int
     """
     Of these, written to the cache.
@@ -784,9 +694,6 @@ class ConcurrentCalls(Model):
     Current number.
     """
     limit: int
-    """
-    The limit.
-    """
 
 
 class Connection(Model):
@@ -795,29 +702,17 @@ class Connection(Model):
     """
 
     created_at: AwareDatetime
-    """
-    Creation time.
-    """
     credentials: dict[str, str]
     """
     Names of the credentials with their last characters.
     """
     id: str
-    """
-    Unique id.
-    """
     kind: Literal["carrier", "stt", "llm", "tts", "realtime", "tool", "several"] | str
-    """
-    Kind.
-    """
     kinds: list[Literal["carrier", "stt", "llm", "tts", "realtime", "tool", "several"] | str]
     """
     Every kind it supports.
     """
     limits: ConnectionLimits
-    """
-    Limits.
-    """
     name: str
     """
     Unique per tenant.
@@ -844,17 +739,11 @@ class Connection(Model):
         ]
         | str
     )
-    """
-    The carrier or provider.
-    """
     settings: dict[str, Any]
     """
     Settings without secrets.
     """
     updated_at: AwareDatetime
-    """
-    Time of the last change.
-    """
     warnings: list[str] = []
 
 
@@ -872,9 +761,6 @@ class ConnectionCheck(Model):
     Duration.
     """
     name: Literal["settings", "carrier", "language_model", "speech_to_text", "text_to_speech", "speech_to_speech", "service"] | str
-    """
-    What was tried.
-    """
     ok: bool
     """
     Whether it worked.
@@ -983,9 +869,6 @@ class Greeting(Model):
     Whether the caller can interrupt it.
     """
     mode: Literal["speak", "wait", "generate"] | str
-    """
-    Who speaks first.
-    """
     text: str
     """
     The text for mode `speak`.
@@ -1033,9 +916,6 @@ class InvitedPerson(Model):
     When the invitation expires; `null` if none is open.
     """
     id: str
-    """
-    Unique id.
-    """
     last_seen_at: AwareDatetime | None
     """
     Last use of the dashboard, to the minute.
@@ -1120,9 +1000,6 @@ class LlmChoice(Model):
     Maximum tokens per response.
     """
     model: str | None
-    """
-    Model name.
-    """
     temperature: float | None
     """
     Sampling temperature.
@@ -1154,13 +1031,7 @@ class NearLimit(Model):
     """
 
     limit: float
-    """
-    Limit.
-    """
     name: Literal["concurrent_calls", "monthly_calls", "cost_per_day_usd"] | str
-    """
-    Limit name.
-    """
     used: float
     """
     Usage.
@@ -1173,17 +1044,11 @@ class NewApiKey(Model):
     """
 
     created_at: AwareDatetime
-    """
-    Creation time.
-    """
     expires_at: AwareDatetime | None
     """
     `null` if it never expires.
     """
     id: str
-    """
-    Unique id.
-    """
     key: str
     """
     The full key. Shown only once.
@@ -1217,9 +1082,6 @@ class Person(Model):
     When the invitation expires; `null` if none is open.
     """
     id: str
-    """
-    Unique id.
-    """
     last_seen_at: AwareDatetime | None
     """
     Last use of the dashboard, to the minute.
@@ -1249,13 +1111,7 @@ class PhoneNumber(Model):
     Carrier connection.
     """
     created_at: AwareDatetime
-    """
-    Creation time.
-    """
     id: str
-    """
-    Unique id.
-    """
     inbound_agent_id: str | None
     """
     Agent that answers; `null` rejects inbound calls.
@@ -1273,9 +1129,6 @@ class PhoneNumber(Model):
     E.164.
     """
     updated_at: AwareDatetime
-    """
-    Time of the last change.
-    """
     warnings: list[str] = []
 
 
@@ -1304,9 +1157,6 @@ class ProviderFallback(Model):
     The connection.
     """
     model: str | None
-    """
-    Model name.
-    """
     voice: str | None
     """
     Voice name, for text-to-speech.
@@ -1342,13 +1192,7 @@ class RealtimeChoice(Model):
     Tried in order if the previous one is unreachable, keeps disconnecting or understands nothing.
     """
     model: str | None
-    """
-    Model name.
-    """
     voice: str | None
-    """
-    Voice name.
-    """
 
 
 class Recording(Model):
@@ -1445,13 +1289,7 @@ class Statistics(Model):
     All intervals, oldest first.
     """
     interval: Literal["hour", "day"] | str
-    """
-    Bucket length.
-    """
     totals: StatisticsFigures
-    """
-    Totals.
-    """
 
 
 class StatisticsBucket(Model):
@@ -1484,9 +1322,6 @@ class StatisticsBucket(Model):
     Calls that failed.
     """
     response_ms: ResponseTimes
-    """
-    Response times.
-    """
     start: AwareDatetime
     """
     Start of the interval.
@@ -1523,9 +1358,6 @@ class StatisticsFigures(Model):
     Calls that failed.
     """
     response_ms: ResponseTimes
-    """
-    Response times.
-    """
 
 
 class Stored(Model):
@@ -1538,17 +1370,11 @@ class Stored(Model):
     Bytes of the versions of agents, including versions of deleted agents that calls keep.
     """
     agents: StoredAmount
-    """
-    Agents.
-    """
     api_keys: StoredAmount
     """
     API keys that are not revoked.
     """
     connections: StoredAmount
-    """
-    Connections.
-    """
     numbers: StoredAmount
     """
     Phone numbers.
@@ -1573,9 +1399,6 @@ class StoredAmount(Model):
     Current amount; can exceed a limit set later.
     """
     limit: int
-    """
-    The limit.
-    """
 
 
 class SttChoice(Model):
@@ -1596,9 +1419,6 @@ class SttChoice(Model):
     Words to expect.
     """
     model: str | None
-    """
-    Model name.
-    """
 
 
 class Tenant(Model):
@@ -1611,17 +1431,8 @@ class Tenant(Model):
     Calls queued, dialing or in progress, including inbound calls.
     """
     created_at: AwareDatetime
-    """
-    Creation time.
-    """
     dial_policy: DialPolicy
-    """
-    Numbers the tenant can call.
-    """
     id: str
-    """
-    Unique id.
-    """
     monthly_calls: MonthlyCalls
     """
     Calls placed in this calendar month (UTC).
@@ -1635,9 +1446,6 @@ class Tenant(Model):
     Requests per window.
     """
     stored: Stored
-    """
-    Stored resources.
-    """
 
 
 class Tool(Model):
@@ -1663,9 +1471,6 @@ class Tool(Model):
     Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection.
     """
     method: Literal["GET", "POST"] | str | None = None
-    """
-    `POST`, the default, sends arguments as JSON, `GET` as query parameters.
-    """
     name: str | str | None = None
     parameters: dict[str, Any] | None = None
     """
@@ -1723,9 +1528,6 @@ class ToolCall(Model):
     Milliseconds since the start of the conversation.
     """
     status: Literal["succeeded", "failed"] | str
-    """
-    Whether it worked.
-    """
 
 
 class TrafficItem(Model):
@@ -1766,9 +1568,6 @@ class TranscriptLine(Model):
     Response latency; only on the first line of a response.
     """
     role: Literal["caller", "agent"] | str
-    """
-    Who said it.
-    """
     stages: ResponseStages | None
     """
     Set on the same lines as `latency_ms`.
@@ -1797,9 +1596,6 @@ class TranscriptTurn(Model):
     Evidence for (positive weight) or against the end; empty unless silence ended it.
     """
     ended_by: Literal["silence", "stt", "keys"] | str
-    """
-    What ended it.
-    """
     speculations: int
     """
     Model requests before the turn was over.
@@ -1823,10 +1619,31 @@ class TranscriptTurnWitness(Model):
     """
     Log odds of an end per unit of `value`.
     """
-    witness: str
-    """
-    Kind.
-    """
+    witness: (
+        Literal[
+            "no_words",
+            "not_final",
+            "answer",
+            "open_word",
+            "loose_word",
+            "dictation_begun",
+            "dictation_partial",
+            "dictation_complete",
+            "question",
+            "doubtful_question",
+            "closed_sentence",
+            "suspension",
+            "request",
+            "short_phrase",
+            "short_answer",
+            "missing_object",
+            "subordinate_clause",
+            "missing_number",
+            "long_pauses",
+            "unknown_language",
+        ]
+        | str
+    )
 
 
 class TransferDestination(Model):
@@ -1858,17 +1675,11 @@ class TtsChoice(Model):
     Tried in order.
     """
     model: str | None
-    """
-    Model name.
-    """
     speed: float | None
     """
     Speaking rate; 1 is normal.
     """
     voice: str | None
-    """
-    Voice name.
-    """
 
 
 class TurnTaking(Model):
@@ -1920,9 +1731,6 @@ class UnplacedCall(Model):
     Who answered, if known.
     """
     carrier: CallCarrier
-    """
-    The carrier's data of the call.
-    """
     created_at: AwareDatetime
     """
     When it was accepted.
@@ -1932,9 +1740,6 @@ class UnplacedCall(Model):
     When it was dialled.
     """
     direction: Literal["inbound", "outbound", "web"] | str
-    """
-    Direction.
-    """
     duration_seconds: int
     """
     Seconds from answer to end.
@@ -1944,17 +1749,11 @@ class UnplacedCall(Model):
         | str
         | None
     )
-    """
-    Why a completed call ended.
-    """
     ended_at: AwareDatetime | None
     """
     When it ended.
     """
     ended_by: Literal["caller", "agent", "api", "carrier", "system"] | str | None
-    """
-    Who ended the call.
-    """
     error: str | None
     """
     Error details.
@@ -1984,20 +1783,14 @@ class UnplacedCall(Model):
     The caller.
     """
     latency: CallLatency | None
-    """
-    Response times.
-    """
     metadata: dict[str, Any]
-    """
-    Your own data.
-    """
     number_id: str | None
     """
     The tenant's number, if any.
     """
-    outcome: dict[str, Any] | None
+    outcome: Any
     """
-    Facts extracted from the conversation.
+    Result of the analysis: any JSON value, in the shape of the agent's `analysis.schema`, or `null`.
     """
     recording_url: str | None
     """
@@ -2012,9 +1805,6 @@ class UnplacedCall(Model):
     When to dial, as requested; queued until then.
     """
     status: Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
-    """
-    Status.
-    """
     summary: str | None
     """
     Summary of the conversation.
@@ -2028,9 +1818,6 @@ class UnplacedCall(Model):
     Caller turns that the agent answered.
     """
     usage: CallUsage | None
-    """
-    Usage in the providers' units.
-    """
     variables: dict[str, str]
     """
     Values for `{{name}}` in the agent's texts.
@@ -2068,9 +1855,6 @@ class Usage(Model):
     All days, oldest first.
     """
     totals: UsageFigures
-    """
-    Totals.
-    """
 
 
 class UsageFigures(Model):
@@ -2126,9 +1910,6 @@ class UsedByAgent(Model):
     `null` if deleted.
     """
     response_ms: ResponseTimes
-    """
-    Response times.
-    """
 
 
 class UsedByConnection(Model):
@@ -2160,9 +1941,9 @@ class UsedByConnection(Model):
     """
     `null` if deleted and for browser calls.
     """
-    provider: str | None
+    provider: Literal["simulator", "twilio", "signalwire", "telnyx", "plivo", "vonage", "sip", "web"] | str | None
     """
-    Carrier, `web` for browser calls; `null` if deleted.
+    `null` if deleted.
     """
 
 
@@ -2278,13 +2059,7 @@ class Webhook(Model):
     First failure since the last success; `null` while attempts succeed.
     """
     id: str
-    """
-    Unique id.
-    """
     updated_at: AwareDatetime
-    """
-    Time of the last change.
-    """
     url: str
     """
     URL that receives the events.
@@ -2306,9 +2081,6 @@ class WebhookDelivery(Model):
     The call; `null` for a test.
     """
     created_at: AwareDatetime
-    """
-    Creation time.
-    """
     event: (
         Literal[
             "call.queued",
@@ -2322,9 +2094,6 @@ class WebhookDelivery(Model):
         ]
         | str
     )
-    """
-    The event.
-    """
     id: str
     """
     Also in the request body and the `X-Voice-Delivery` header.
@@ -2334,9 +2103,6 @@ class WebhookDelivery(Model):
     When the next attempt is due.
     """
     state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
-    """
-    State.
-    """
 
 
 class WebhookDeliveryAttempt(Model):
@@ -2384,9 +2150,6 @@ class WebhookDeliveryWithAttempts(Model):
     The call; `null` for a test.
     """
     created_at: AwareDatetime
-    """
-    Creation time.
-    """
     event: (
         Literal[
             "call.queued",
@@ -2400,9 +2163,6 @@ class WebhookDeliveryWithAttempts(Model):
         ]
         | str
     )
-    """
-    The event.
-    """
     id: str
     """
     Also in the request body and the `X-Voice-Delivery` header.
@@ -2412,9 +2172,6 @@ class WebhookDeliveryWithAttempts(Model):
     When the next attempt is due.
     """
     state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
-    """
-    State.
-    """
     attempt_log: list[WebhookDeliveryAttempt]
     """
     Attempts, oldest first.
@@ -2449,13 +2206,7 @@ class WebhookWithSecret(Model):
     First failure since the last success; `null` while attempts succeed.
     """
     id: str
-    """
-    Unique id.
-    """
     updated_at: AwareDatetime
-    """
-    Time of the last change.
-    """
     url: str
     """
     URL that receives the events.

@@ -67,7 +67,7 @@ class AnsweringMachineInput(TypedDict):
     """
     mode: NotRequired[Literal["off", "detect"] | str | None]
     """
-    Whether to detect machines. Default: `"off"`.
+    Whether to detect answering machines. Default: `"off"`.
     """
     on_machine: NotRequired[Literal["hangup", "leave_message"] | str | None]
     """
@@ -162,37 +162,22 @@ class CreateAgent(TypedDict):
     """
 
     analysis: NotRequired[AnalysisSettingsInput | None]
-    """
-    Post-call analysis.
-    """
     answering_machine: NotRequired[AnsweringMachineInput | None]
-    """
-    Answering machine handling.
-    """
     dtmf: NotRequired[DtmfInput | None]
     """
     DTMF from the caller.
     """
     greeting: NotRequired[GreetingInput | None]
-    """
-    Start of the conversation.
-    """
     instructions: str
     """
     System prompt; `{{variable}}` is replaced.
     """
     interruption: NotRequired[InterruptionInput | None]
-    """
-    Caller interruptions.
-    """
     language: NotRequired[str | None]
     """
     Spoken language (BCP 47).
     """
     limits: NotRequired[AgentLimitsInput | None]
-    """
-    Call time limits.
-    """
     llm: NotRequired[LlmChoiceInput | None]
     """
     Language model; a demo script if absent.
@@ -202,21 +187,12 @@ class CreateAgent(TypedDict):
     Unique per tenant.
     """
     privacy: NotRequired[PrivacyInput | None]
-    """
-    Redaction and retention.
-    """
     realtime: NotRequired[RealtimeChoiceInput | None]
     """
     Speech-to-speech model in place of `stt`, `llm` and `tts`; `llm` then only analyses the call, `tts` only bridges waits.
     """
     recording: NotRequired[RecordingInput | None]
-    """
-    Call recording.
-    """
     silence: NotRequired[SilenceInput | None]
-    """
-    Caller silence.
-    """
     stt: NotRequired[SttChoiceInput | None]
     """
     Speech-to-text; local if absent.
@@ -231,9 +207,6 @@ class CreateAgent(TypedDict):
     Text-to-speech; local if absent.
     """
     turn_taking: NotRequired[TurnTakingInput | None]
-    """
-    End-of-turn detection.
-    """
     variables: NotRequired[dict[str, Any] | None]
     """
     Variables that calls can or must set; at most 16 KiB of JSON.
@@ -320,9 +293,6 @@ class CreateConnection(TypedDict):
     Provider-specific secrets. Write-only.
     """
     limits: NotRequired[ConnectionLimitsInput | None]
-    """
-    Limits.
-    """
     name: str
     """
     Unique per tenant.
@@ -349,9 +319,6 @@ class CreateConnection(TypedDict):
         ]
         | str
     )
-    """
-    The carrier or provider.
-    """
     settings: NotRequired[dict[str, Any] | None]
     """
     Provider-specific settings without secrets; all providers support `base_url`.
@@ -524,9 +491,6 @@ class HttpToolInput(TypedDict):
     Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection.
     """
     method: NotRequired[Literal["GET", "POST"] | str | None]
-    """
-    `POST`, the default, sends arguments as JSON, `GET` as query parameters.
-    """
     name: str
     """
     Its name for the model; not the type of a tool.
@@ -607,9 +571,6 @@ class LlmChoiceInput(TypedDict):
     Maximum tokens per response.
     """
     model: NotRequired[str | None]
-    """
-    Model name.
-    """
     temperature: NotRequired[float | None]
     """
     Sampling temperature.
@@ -677,9 +638,6 @@ class ProviderFallbackInput(TypedDict):
     The connection.
     """
     model: NotRequired[str | None]
-    """
-    Model name.
-    """
     voice: NotRequired[str | None]
     """
     Voice name, for text-to-speech.
@@ -711,13 +669,7 @@ class RealtimeChoiceInput(TypedDict):
     Tried in order if the previous one is unreachable, keeps disconnecting or understands nothing.
     """
     model: NotRequired[str | None]
-    """
-    Model name.
-    """
     voice: NotRequired[str | None]
-    """
-    Voice name.
-    """
 
 
 class RecordingInput(TypedDict):
@@ -824,9 +776,6 @@ class SttChoiceInput(TypedDict):
     Words to expect.
     """
     model: NotRequired[str | None]
-    """
-    Model name.
-    """
 
 
 class TrafficItem(TypedDict):
@@ -890,17 +839,11 @@ class TtsChoiceInput(TypedDict):
     Tried in order.
     """
     model: NotRequired[str | None]
-    """
-    Model name.
-    """
     speed: NotRequired[float | None]
     """
     Speaking rate; 1 is normal.
     """
     voice: NotRequired[str | None]
-    """
-    Voice name.
-    """
 
 
 class TurnTakingInput(TypedDict):
@@ -963,9 +906,6 @@ class UpdateConnection(TypedDict):
     Credentials to set, or `null` to remove one. Masked values sent back have no effect.
     """
     limits: NotRequired[ConnectionLimitsInput | None]
-    """
-    Limits.
-    """
     name: NotRequired[str]
     """
     Unique per tenant.
