@@ -179,9 +179,10 @@ impl OpenAiSpeech {
     }
 }
 
-/// Returns whether a body is audio. A WAV file is, with any content type; text is not, and some servers label it as audio.
+/// Returns whether a body is audio, with any content type: servers label audio as text, and text as audio.
 fn is_audio(content_type: Option<&str>, begun: &[u8]) -> bool {
-    if begun.is_empty() || begun.starts_with(b"RIFF") {
+    // Samples have zeros where it is quiet, and no text has.
+    if begun.is_empty() || begun.starts_with(b"RIFF") || begun.contains(&0) {
         return true;
     }
     let kind = content_type.unwrap_or_default().trim_start().to_ascii_lowercase();
@@ -258,6 +259,7 @@ mod tests {
             (None, &samples(0x7b), true),
             (None, &samples(0x3c), true),
             (Some("audio/pcm; rate=24000"), &samples(0x3c), true),
+            (Some("text/html"), &samples(0x3c), true),
             (Some("text/html"), wav, true),
             (None, wav, true),
             (Some("text/plain"), b"", true),

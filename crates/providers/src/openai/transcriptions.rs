@@ -281,6 +281,7 @@ impl SegmentClient {
     async fn post(&self, boundary: &str, body: Vec<u8>, audio: Duration) -> Result<String, AttemptError> {
         let form_type = format!("multipart/form-data; boundary={boundary}");
         let request = self.server.post("/audio/transcriptions").header("content-type", form_type).body(body);
+        let proven = self.proven.load(Ordering::Relaxed);
         let response = async {
             let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
             let response = request.send().await.map(unpacked).map_err(broken)?;
@@ -294,7 +295,15 @@ impl SegmentClient {
             }
             let heard = transcript(&body, content_type(&headers)).map_err(|error| match error {
                 NoTranscript::Unreadable(words) => AttemptError::failed(PROVIDER, words.to_owned()),
-                NoTranscript::Refusal => refused(classify_unexpected(&body, "it sent no transcript", &url)),
+                // A page may have the caller's words, and a server that has transcribed may do so again.
+                NoTranscript::Refusal if proven && is_page(&body, content_type(&headers)) => {
+                    AttemptError::failed(PROVIDER, "it sent a page in place of a transcript".to_owned())
+                }
+                NoTranscript::Refusal => {
+                    let refusal = refused(classify_unexpected(&body, "it sent no transcript", &url));
+                    let retry_after = refusal.retry_after.or_else(|| proven.then_some(Duration::ZERO));
+                    AttemptError { retry_after, ..refusal }
+                }
             })?;
             Ok(spoken_text(&heard, &self.terms, audio))
         };
@@ -365,11 +374,23 @@ fn transcript(body: &str, content_type: Option<&str>) -> Result<String, NoTransc
         return Ok(text.trim().to_owned());
     }
     let heard = transcribed(&response);
-    if heard.as_ref().is_none_or(String::is_empty) && (is_error(&response) || heard.is_none() && has_reason(&response))
-    {
+    let is_refusal = match &heard {
+        None => is_error(&response) || has_reason(&response),
+        // Beside no words, servers also say that there was no error, or no speech.
+        Some(text) => text.is_empty() && names_error(&response),
+    };
+    if is_refusal {
         return Err(NoTranscript::Refusal);
     }
     heard.ok_or(NoTranscript::Unreadable("its response contains no text"))
+}
+
+/// Returns whether a response has an error with a name.
+fn names_error(response: &Value) -> bool {
+    match &response["error"] {
+        Value::String(words) => !words.trim().is_empty(),
+        error => error.is_object(),
+    }
 }
 
 /// Returns whether a body is a web page or another document in HTML or XML, none of which is a transcript. Some servers label plain text as
@@ -484,6 +505,10 @@ mod tests {
             (None, r#"{"text":"Is 3 < 4?","message":"done"}"#),
         ] {
             assert_eq!(transcript(body, content_type), Ok("Is 3 < 4?".to_owned()), "{content_type:?} {body}");
+        }
+        for beside in [r#""error":"""#, r#""error":false"#, r#""error":null"#, r#""detail":"No speech detected""#] {
+            let body = format!(r#"{{"text":"",{beside}}}"#);
+            assert_eq!(transcript(&body, None), Ok(String::new()), "{body}");
         }
     }
 }

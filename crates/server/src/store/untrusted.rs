@@ -54,14 +54,16 @@ pub(super) async fn check(connection: &mut SqliteConnection, path: &Path) -> any
     Ok(())
 }
 
-/// Returns all words of the migrations, among them the names of their tables, and the table of the migrations, as a JSON array.
+/// Returns the names of our tables, as a JSON array: those that a migration creates or renames a table to, and that of the migrations.
 fn our_names() -> String {
     let migrations = sqlx_macros::migrate!("migrations/sqlite");
-    let words = migrations
-        .iter()
-        .flat_map(|migration| migration.sql.as_str().split(|c: char| !(c.is_alphanumeric() || c == '_')));
-    let names: BTreeSet<String> = words.chain(["_sqlx_migrations"]).map(str::to_lowercase).collect();
-    serde_json::json!(names).to_string()
+    let names = migrations.iter().flat_map(|migration| {
+        let words: Vec<String> = migration.sql.as_str().split_whitespace().map(str::to_lowercase).collect();
+        let named =
+            words.windows(3).filter(|words| matches!((&*words[0], &*words[1]), ("create", "table") | ("rename", "to")));
+        named.map(|words| words[2].trim_end_matches(['(', ';']).to_owned()).collect::<Vec<_>>()
+    });
+    serde_json::json!(names.chain(["_sqlx_migrations".to_owned()]).collect::<BTreeSet<_>>()).to_string()
 }
 
 #[cfg(test)]
@@ -77,7 +79,7 @@ mod tests {
         ("ALTER TABLE api_keys RENAME TO x; CREATE VIEW api_keys AS SELECT * FROM x", "view api_keys"),
         ("ALTER TABLE tenants ADD COLUMN b AS (hex(zeroblob(9)))", "generated column b"),
         ("CREATE VIRTUAL TABLE boxes USING rtree (id, low, high)", "virtual table boxes"),
-        ("CREATE VIEW calls_of_today AS SELECT * FROM calls; CREATE TABLE y (a, b AS (a + 1))", ""),
+        ("CREATE VIEW usage AS SELECT * FROM calls; CREATE TABLE report (a, b AS (a + 1))", ""),
         ("CREATE TABLE notes (a); CREATE INDEX mine ON notes (a); ANALYZE", ""),
     ];
 

@@ -244,7 +244,10 @@ impl Parts {
                     tracing::debug!(%delivery, "delivery outcome discarded: the lease was lost");
                     return;
                 }
-                Err(error) => tracing::warn!(%delivery, %error, "could not record a delivery outcome"),
+                Err(error) => {
+                    tracing::warn!(%delivery, %error, "could not record a delivery outcome");
+                    self.store.note(Symptom::of(&error));
+                }
             }
             if let Some(pause) = pause {
                 sleep(pause).await;

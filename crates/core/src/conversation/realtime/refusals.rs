@@ -15,6 +15,10 @@ impl Realtime {
         if !d.phase.is_open() {
             return self.response_done(d, id, Some(WITHHELD.to_owned()), None);
         }
+        // What it called runs already; asked again, it would run twice.
+        if self.response.as_ref().is_some_and(|response| response.id == id && response.called) {
+            return self.response_done(d, id, None, None);
+        }
         let Some(response) = self.response.take_if(|response| response.id == id) else { return };
         Self::complete_items(d, id, true);
         // The model will respond to a caller who is speaking.

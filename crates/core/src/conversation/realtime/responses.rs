@@ -63,7 +63,7 @@ pub(super) struct Response {
     /// Whether it was requested from here.
     requested: bool,
     pub(super) sounded: bool,
-    called: bool,
+    pub(super) called: bool,
     /// Whether it has called `end_call`.
     ends: bool,
     /// Whether the rest of it is no longer wanted, and since when its end is awaited.

@@ -368,6 +368,8 @@ struct CallerTurns {
     items: Vec<String>,
     /// How many of them, from the first on, have had a response.
     answered: usize,
+    /// Whether some were left out since the last response.
+    are_left_out: bool,
 }
 
 impl CallerTurns {
@@ -378,14 +380,15 @@ impl CallerTurns {
     }
 
     fn answered(&mut self) {
-        self.answered = self.items.len();
+        (self.answered, self.are_left_out) = (self.items.len(), false);
     }
 
-    /// Takes the turns since the last response; all of them if none came since.
+    /// Takes the turns since the last response, or the last turn if none came since; all of them at the next refusal in a row.
     fn leave_out(&mut self) -> Vec<String> {
-        let newest = if self.answered < self.items.len() { self.answered } else { 0 };
-        self.answered = newest;
-        self.items.split_off(newest)
+        let last = self.items.len().saturating_sub(1);
+        let first = if self.are_left_out { 0 } else { self.answered.min(last) };
+        (self.answered, self.are_left_out) = (first, true);
+        self.items.split_off(first)
     }
 }
 

@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use super::{Runner, TaskOutcome};
 use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, TranscriptEntry};
-use crate::store::{self, Store, Tx};
+use crate::store::{self, Store, Symptom, Tx};
 
 /// The pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
@@ -137,6 +137,7 @@ impl TranscriptBatch {
                 Ok(false) => return None,
                 Err(error) => {
                     tracing::warn!(%error, "could not write lines of the transcript; retrying");
+                    self.store.note(Symptom::of(&error));
                     tokio::time::sleep(RETRY_INTERVAL).await;
                 }
             }

@@ -50,3 +50,14 @@ fn a_caller_who_speaks_meanwhile_is_answered_instead() {
     script.at(3_800, Input::from(RealtimeInput::ResponseRefused { response: "r2".to_owned() }));
     assert!(script.done().iter().all(|done| !done.starts_with("respond") && !done.contains("cover")));
 }
+
+#[test]
+fn a_response_that_has_called_a_tool_is_not_asked_again() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").said(3_500, "c1", "Friday, please.");
+    script.at(3_600, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
+    let call = call("c", "book");
+    script.at(3_700, Input::from(RealtimeInput::ToolCall { response: "r2".to_owned(), call, filler: None }));
+    script.at(3_800, Input::from(RealtimeInput::ResponseRefused { response: "r2".to_owned() })).until(4_500);
+    assert!(script.done().iter().all(|done| !done.starts_with("respond")), "the tool runs");
+}

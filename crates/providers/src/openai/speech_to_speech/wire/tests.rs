@@ -424,4 +424,10 @@ fn what_the_caller_said_before_a_refusal_leaves_the_conversation_then_all_that_t
     assert_eq!(deleted(first), ["b", "c"]);
     assert_eq!(deleted(refuse(&mut wire)), ["a"]);
     assert!(answers(refuse(&mut wire)).is_empty(), "nothing is left");
+    let mut wire = ready();
+    committed(&mut wire, "a");
+    committed(&mut wire, "b");
+    ended(&mut wire, "r1", "completed", Value::Null);
+    assert_eq!(deleted(refuse(&mut wire)), ["b"], "what was answered is kept as long as possible");
+    assert_eq!(deleted(refuse(&mut wire)), ["a"]);
 }
