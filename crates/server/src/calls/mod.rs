@@ -46,7 +46,7 @@ pub struct Context {
     pub store: Store,
     /// The database, with connections reserved for renewing leases.
     pub leases: Store,
-    /// The wall clock.
+    /// The time of day.
     pub clock: Clock,
     /// The configuration.
     pub config: Arc<Config>,

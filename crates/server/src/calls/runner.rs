@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegEvents, Media, TransferLeg};
 use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd, Timing};
+use switchhook_runtime::clock::SteadyClock;
 use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -175,6 +176,9 @@ struct Answering {
 
 struct Runner {
     context: Context,
+    /// The clock of the call's deadlines and of the times in its row: it runs from the time of day at which this node took the call up, so
+    /// that they add up if the machine's clock is set.
+    clock: SteadyClock,
     row: CallRow,
     call: Call,
     timing: Timing,
@@ -206,7 +210,7 @@ struct Runner {
 
 impl Runner {
     async fn new(context: Context, row: CallRow, reason: ClaimReason, entry: &LiveEntry) -> Result<Self, sqlx::Error> {
-        let loaded_by = Instant::now() + LOADED_BY;
+        let (loaded_by, clock) = (Instant::now() + LOADED_BY, context.clock.steady());
         let (carrier, mut plan, dial_permit) = load(&context, &row, reason, loaded_by).await?;
         if let Ok(plan) = &mut plan {
             plan.talk.audience = entry.audience.clone();
@@ -228,6 +232,7 @@ impl Runner {
         };
         Ok(Self {
             context,
+            clock,
             row,
             call,
             timing,
@@ -305,7 +310,7 @@ impl Runner {
 
     async fn until_ended(&mut self, entry: &mut LiveEntry) -> Result<(), Stopped> {
         while !self.call.status().is_terminal() {
-            let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
+            let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.clock.now()));
             let transfer_waits = self.transfers.wait_until();
             let answer_by = self.answering.by.filter(|_| self.is_unanswered());
             let input = tokio::select! {
@@ -452,7 +457,7 @@ impl Runner {
 
     /// Handles one input. Returns the input that replaces it if its change can never be written.
     async fn handle_one(&mut self, input: CallInput) -> Result<Option<CallInput>, Stopped> {
-        let now = self.context.clock.now();
+        let now = self.clock.now();
         let decided = Instant::now();
         let before = self.call.clone();
         let effects = self.call.handle(now, input);

@@ -93,6 +93,7 @@ impl Runner {
     async fn try_commit(&self, change: &Change) -> Result<Option<CallRow>, sqlx::Error> {
         let wrap_up = self.wrap_up.as_deref().filter(|_| change.status.is_terminal());
         let mut tx = self.context.store.begin().await?;
+        // Events have the time of day, by which feeds and deliveries find them.
         let now = self.context.clock.now();
         let (call, token) = (self.row.call_id(), self.row.lease_token);
         // The terminal event promises a complete transcript.

@@ -116,7 +116,7 @@ impl Runner {
             media_gone: false,
             failed: false,
             leg: None,
-            watch: TransferWatch::new(self.context.clock.now()),
+            watch: TransferWatch::new(self.clock.now()),
             looks: 0,
         });
         self.talk.send(talk::Command::TransferStarted);
@@ -147,7 +147,7 @@ impl Runner {
 
     /// Handles the carrier's answer to a transfer. Its end may have been reported already.
     pub(super) fn transfer_answered(&mut self, number: u32, answer: TransferAnswer) -> Option<CallInput> {
-        let now = self.context.clock.now();
+        let now = self.clock.now();
         let transfer = self.transfers.undecided(number)?;
         match (answer, transfer.reports) {
             (TransferAnswer::Refused, _) => return self.transfer_failed(),
@@ -169,7 +169,7 @@ impl Runner {
     /// Handles the report that the call's own leg was connected. After an earlier transfer it may be a late one of that, so the leg to the
     /// number is looked up, unless it has answered.
     pub(super) fn own_leg_bridged(&mut self) -> Option<CallInput> {
-        let (now, earlier) = (self.context.clock.now(), !self.transfers.ended_legs.is_empty());
+        let (now, earlier) = (self.clock.now(), !self.transfers.ended_legs.is_empty());
         let transfer = self.transfers.under_way.as_mut()?;
         if !earlier || transfer.watch.is_answered() {
             return self.bridged();
@@ -187,7 +187,7 @@ impl Runner {
 
     /// Handles the report that another leg was answered. It is connected at once, but it may also hang up at once.
     pub(super) fn other_leg_answered(&mut self, carrier_call_id: String) -> Option<CallInput> {
-        let now = self.context.clock.now();
+        let now = self.clock.now();
         let transfer = self.transfers.of_leg(&carrier_call_id)?;
         transfer.leg = Some(carrier_call_id);
         if !transfer.watch.is_answered() {
@@ -293,7 +293,7 @@ impl Runner {
 
     /// The legs of a transfer were looked up. Its end may have been reported meanwhile.
     pub(super) fn transfer_looked_up(&mut self, number: u32, own: OwnLeg, other: TransferLeg) -> Option<CallInput> {
-        let now = self.context.clock.now();
+        let now = self.clock.now();
         let transfer = self.transfers.undecided(number)?;
         if let OwnLeg::Ended(hangup) = own {
             return Some(CallInput::CarrierHangup(hangup));

@@ -1,5 +1,6 @@
 //! Failures of the service's environment: it reports them, does what it still can, and recovers afterwards.
 
+mod clock_set;
 mod database;
 mod disk_full;
 pub(crate) mod gate;
