@@ -30,7 +30,7 @@ pub(super) async fn enforce(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let guest = |guest| state.guest_rate.admit(guest, tenant.id, state.clock.now());
+    let guest = |guest| state.guest_rate.admit(guest, tenant.id, state.steady.now());
     let reads = is_safe(request.method());
     let (limit, decision) = match tenant.actor {
         Actor::Program => match admit(&state, tenant.id, tenant.limits.rate_per_minute).await {
@@ -39,7 +39,7 @@ pub(super) async fn enforce(
             Err(error) if reads && is_unavailable(&error) => {
                 state.store.note(Symptom::of(&error));
                 let limit = tenant.limits.rate_per_minute;
-                state.guest_rate.admit_unrecorded(tenant.id, limit, state.clock.now())
+                state.guest_rate.admit_unrecorded(tenant.id, limit, state.steady.now())
             }
             Err(error) => return Err(error.into()),
         },
@@ -73,7 +73,7 @@ async fn admit_change(
     person: PersonId,
 ) -> Result<(u32, Decision), ApiError> {
     let request = GuestRequest::Change { person, tenant_limit };
-    let decided = state.guest_rate.admit(request, tenant, state.clock.now());
+    let decided = state.guest_rate.admit(request, tenant, state.steady.now());
     if let Decision::Refused { .. } = decided.1 {
         return Ok(decided);
     }
@@ -86,7 +86,7 @@ async fn admit_change(
 
 /// Counts a look of the dashboard that is not below `/v1`.
 pub(super) fn admit_page(state: &HttpState, tenant: TenantId, person: PersonId) -> Result<(), ApiError> {
-    admitted(state.guest_rate.admit(GuestRequest::Read(person), tenant, state.clock.now()))
+    admitted(state.guest_rate.admit(GuestRequest::Read(person), tenant, state.steady.now()))
 }
 
 /// Counts a change by the dashboard that is not below `/v1`, as those below it.

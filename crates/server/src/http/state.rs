@@ -13,7 +13,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::Exemptions;
 use switchhook_providers::registry::Registry;
-use switchhook_runtime::clock::Clock;
+use switchhook_runtime::clock::{Clock, SteadyClock};
 use switchhook_speech::models::ModelStore;
 use switchhook_vault::Vault;
 
@@ -45,6 +45,9 @@ pub struct HttpState {
     pub store: Store,
     /// The time of day.
     pub clock: Clock,
+    /// The clock of what this process caches and counts.
+    #[from_ref(skip)]
+    pub(super) steady: SteadyClock,
     /// The configuration.
     pub config: Arc<Config>,
     /// Seals and opens credentials.
@@ -173,6 +176,7 @@ impl HttpState {
             placer: Placer::new(store.clone(), clock.clone(), config.clone(), wakeups.clone()),
             sign_in: SignIn::new(&config, &clock, addresses.public_url()),
             guest_rate: GuestRate::default(),
+            steady: clock.steady(),
             store,
             clock,
             config,

@@ -14,13 +14,14 @@ use futures_util::stream;
 use serde_json::Value;
 use switchhook_carriers::address::Addresses;
 use switchhook_core::api_key::{ApiKey, Environment};
-use switchhook_core::id::ConnectionId;
+use switchhook_core::id::{ConnectionId, PersonId, TenantId};
+use switchhook_core::rate::RATE_WINDOW;
 use switchhook_runtime::clock::{self, Clock};
 use tower::ServiceExt as _;
 
 use super::client_network::ClientNetwork;
 use super::extract::JsonBytes;
-use super::{HttpState, around, router};
+use super::{HttpState, around, rate_limit, router};
 use crate::config::Config;
 use crate::sign_in::attempt;
 use crate::store::testing::{TestStore, now, stores};
@@ -204,4 +205,17 @@ async fn a_carrier_that_floods_is_refused_before_its_bodies_are_read() {
     assert_eq!(ask(&router, elsewhere, Body::empty()).await.0, StatusCode::NOT_FOUND, "another network is not refused");
     let unknown = path.replace("/connections/", "/connections/x");
     assert_eq!(ask(&router, Request::post(&unknown), never()).await.0, StatusCode::NOT_FOUND, "no token, no place");
+}
+
+#[tokio::test]
+async fn people_are_not_refused_for_longer_when_the_clock_is_set_back() {
+    let test = stores().await.remove(0);
+    let state = state(&test);
+    let (tenant, person) = (TenantId::new(now(), [1; 10]), PersonId::new(now(), [1; 10]));
+    let reads = || rate_limit::admit_page(&state, tenant, person).is_ok();
+    assert!((0..10_000).any(|_| !reads()), "reads are limited");
+    state.clock.set(now() - Duration::from_secs(3_600));
+    assert!(!reads(), "no time has passed");
+    state.clock.advance(RATE_WINDOW);
+    assert!(reads());
 }

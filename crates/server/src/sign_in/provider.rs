@@ -22,7 +22,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::{Client, Request, SendError};
 use switchhook_net::text::{content_type, text};
-use switchhook_runtime::clock::Clock;
+use switchhook_runtime::clock::{Clock, SteadyClock};
 use tokio::sync::{OnceCell, Semaphore, watch};
 use tokio::time::{Instant, timeout};
 use url::Url;
@@ -66,6 +66,8 @@ pub struct Provider {
     settings: OidcSettings,
     config: Arc<Config>,
     clock: Clock,
+    /// The clock of discoveries.
+    steady: SteadyClock,
     /// The redirect URI for the provider.
     redirect: String,
     /// Made by the first sign-in.
@@ -100,8 +102,17 @@ impl Provider {
     #[must_use]
     pub fn new(settings: OidcSettings, config: Arc<Config>, clock: Clock, public_url: &str) -> Self {
         let redirect = format!("{public_url}/auth/callback");
-        let exchanges = Semaphore::new(EXCHANGES);
-        Self { settings, config, clock, redirect, http: OnceCell::new(), discovery: Mutex::default(), exchanges }
+        let (exchanges, steady) = (Semaphore::new(EXCHANGES), clock.steady());
+        Self {
+            settings,
+            config,
+            clock,
+            steady,
+            redirect,
+            http: OnceCell::new(),
+            discovery: Mutex::default(),
+            exchanges,
+        }
     }
 
     /// Its settings.
@@ -224,14 +235,14 @@ impl Provider {
     /// Returns the discovery in flight or a recent one, else begins one. It continues when the client that waits for it disconnects, so
     /// that disconnecting does not start one after another.
     fn discovery(&self, http: &Client) -> Discovery {
-        let now = self.clock.now();
+        let now = self.steady.now();
         // The state is consistent at every step.
         let mut latest = self.discovery.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(current) = latest.as_ref().filter(|latest| is_current(latest, now)) {
             return current.clone();
         }
         let (found, discovery) = watch::channel(None);
-        let (http, issuer, clock) = (http.clone(), self.settings.issuer.clone(), self.clock.clone());
+        let (http, issuer, clock) = (http.clone(), self.settings.issuer.clone(), self.steady.clone());
         tokio::spawn(async move {
             let outcome = discover(&exchange(&http), issuer).await;
             found.send_replace(Some(Found { outcome, at: clock.now() }));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use switchhook_core::Timestamp;
 use switchhook_core::id::ConnectionId;
 use switchhook_providers::voices::VoiceList;
-use switchhook_runtime::clock::Clock;
+use switchhook_runtime::clock::SteadyClock;
 
 use crate::calls::setup::VoiceError;
 
@@ -44,7 +44,7 @@ impl VoiceLists {
         &self,
         id: ConnectionId,
         changed_at: i64,
-        clock: &Clock,
+        clock: &SteadyClock,
         ask: impl Future<Output = Listed> + Send + 'static,
     ) -> anyhow::Result<Listed> {
         let (slot, clock) = (self.slot(id, clock.now()), clock.clone());
@@ -91,6 +91,7 @@ fn kept_until(slot: &Slot) -> Option<Timestamp> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use switchhook_runtime::clock::Clock;
     use tokio::sync::Notify;
 
     use super::*;
@@ -125,8 +126,9 @@ mod tests {
     async fn an_answer_is_kept_for_minutes_a_failure_for_seconds_and_neither_beyond_a_change() {
         let (lists, provider, clock) =
             (VoiceLists::default(), Provider::default(), Clock::manual(Timestamp::from_micros(0)));
+        let steady = clock.steady();
         let list = async |changed_at, answer| {
-            lists.list(connection(1), changed_at, &clock, provider.ask(answer)).await.expect("no panic")
+            lists.list(connection(1), changed_at, &steady, provider.ask(answer)).await.expect("no panic")
         };
         assert_eq!((list(1, down()).await, provider.asked()), (down(), 1));
         clock.advance(Duration::from_secs(14));
@@ -139,8 +141,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_answer_is_not_kept_for_longer_when_the_clock_is_set_back() {
+        let (lists, provider, clock) =
+            (VoiceLists::default(), Provider::default(), Clock::manual(Timestamp::from_millis(1_700_000_000_000)));
+        let steady = clock.steady();
+        let list = async || lists.list(connection(1), 1, &steady, provider.ask(down())).await.expect("no panic");
+        assert_eq!((list().await, provider.asked()), (down(), 1));
+        clock.set(clock.now() - Duration::from_secs(3_600));
+        clock.advance(FAILURE_KEPT);
+        assert_eq!((list().await, provider.asked()), (down(), 2));
+    }
+
+    #[tokio::test]
     async fn many_who_ask_at_once_and_go_away_are_one_request() {
-        let (lists, provider, clock) = (VoiceLists::default(), Provider::default(), Clock::system());
+        let (lists, provider, clock) = (VoiceLists::default(), Provider::default(), Clock::system().steady());
         let (asked, answer) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let slow = {
             let (ask, asked, answer) = (provider.ask(down()), asked.clone(), answer.clone());
@@ -167,18 +181,19 @@ mod tests {
     async fn the_answers_of_few_connections_are_kept() {
         let (lists, provider, clock) =
             (VoiceLists::default(), Provider::default(), Clock::manual(Timestamp::from_micros(0)));
+        let steady = clock.steady();
         for number in 0..100 {
             clock.advance(Duration::from_secs(1));
             lists
-                .list(connection(number), 1, &clock, provider.ask(Ok(VoiceList::default())))
+                .list(connection(number), 1, &steady, provider.ask(Ok(VoiceList::default())))
                 .await
                 .expect("no panic")
                 .expect("a list");
         }
         assert_eq!(lists.0.lock().expect("whole").len(), MANY);
-        lists.list(connection(99), 1, &clock, provider.ask(down())).await.expect("no panic").expect("it is kept");
+        lists.list(connection(99), 1, &steady, provider.ask(down())).await.expect("no panic").expect("it is kept");
         lists
-            .list(connection(0), 1, &clock, provider.ask(down()))
+            .list(connection(0), 1, &steady, provider.ask(down()))
             .await
             .expect("no panic")
             .expect_err("the oldest has gone");

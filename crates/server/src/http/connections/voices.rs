@@ -133,7 +133,7 @@ pub(super) async fn list(
     let row = connection(&state, tenant, id).await?;
     let (setup, changed_at) = (state.setup()?, row.updated_at);
     let ask = async move { setup.voices(Some(&row)).await };
-    match state.voice_lists.list(id, changed_at, &state.clock, ask).await? {
+    match state.voice_lists.list(id, changed_at, &state.steady, ask).await? {
         Ok(list) => Ok(Json(list)),
         Err(error @ VoiceError::Unavailable(_)) => Err(refusal(error, CONNECTION).retry_after(FAILURE_KEPT.as_secs())),
         Err(error) => Err(refusal(error, CONNECTION)),

@@ -42,6 +42,21 @@ async fn two_hundred_sign_ins_at_once_open_one_connection_to_a_silent_provider()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_discovery_is_not_shared_for_longer_when_the_clock_is_set_back() {
+    let clock = morning();
+    let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
+    let mut visitor = browser(&service);
+    visitor.login("/auth/login").await;
+    clock.set(clock.now() - Duration::from_secs(3_600));
+    visitor.login("/auth/login").await;
+    assert_eq!(oidc.requests(DISCOVERY), 1, "no time has passed");
+    clock.advance(Duration::from_secs(5));
+    visitor.login("/auth/login").await;
+    assert_eq!(oidc.requests(DISCOVERY), 2);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_discovery_goes_on_when_whoever_began_it_has_left() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     oidc.set_silent(true);
