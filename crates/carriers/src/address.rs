@@ -77,17 +77,30 @@ impl Addresses {
     }
 
     /// Returns the websocket URL for the browser of a web call: `wss://`, or `ws://` if the service is reached without TLS. The URL alone
-    /// grants access to the call.
+    /// grants access to the call. If a session placed the call, its hash is sealed in the token.
     #[must_use]
-    pub fn web_call(&self, call: CallId) -> String {
-        let token = self.token(TokenKind::Web, call.uuid());
+    pub fn web_call(&self, call: CallId, session: Option<[u8; 32]>) -> String {
+        let token = match session {
+            None => self.token(TokenKind::Web, call.uuid()),
+            Some(session) => {
+                let sealed = self.0.vault.seal(&placed_in_session(call), &session);
+                format!("{}{}", call.uuid().simple(), URL_SAFE_NO_PAD.encode(sealed))
+            }
+        };
         format!("{}/media/web/{token}", self.0.public_url.replacen("http", "ws", 1))
     }
 
-    /// Returns the web call that this token belongs to.
+    /// Returns the web call that this token belongs to, with the hash of the session that placed it, if one did.
     #[must_use]
-    pub fn web_call_of(&self, token: &str) -> Option<CallId> {
-        self.id_of(TokenKind::Web, token).map(CallId::from_uuid)
+    pub fn web_call_of(&self, token: &str) -> Option<(CallId, Option<[u8; 32]>)> {
+        if let Some(id) = self.id_of(TokenKind::Web, token) {
+            return Some((CallId::from_uuid(id), None));
+        }
+        let (id, sealed) = token.split_at_checked(ID)?;
+        let call = CallId::from_uuid(Uuid::try_parse(id).ok()?);
+        let opened = self.0.vault.open(&placed_in_session(call), &URL_SAFE_NO_PAD.decode(sealed).ok()?).ok()?;
+        let session = <[u8; 32]>::try_from(opened.reveal().as_slice()).ok()?;
+        Some((call, Some(session)))
     }
 
     /// Returns the call that this token belongs to, even if it was made with an old key that only opens.
@@ -129,6 +142,11 @@ impl Addresses {
 
 fn sealed_for(call: CallId) -> String {
     format!("carrier address/{call}")
+}
+
+/// The context in which the session of a web call's token is sealed.
+fn placed_in_session(call: CallId) -> String {
+    format!("web call/{call}")
 }
 
 /// The URLs to which a carrier reports the events of one call and opens its media stream. `Debug` does not print the token.
@@ -186,14 +204,20 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
     seeds: || {
         let addresses = addresses_for_tests();
-        let call = addresses.for_call("twilio", CallId::from_uuid(uuid::Uuid::from_u128(7)));
-        switchhook_fuzz::each_alone(&[call.token()])
+        let id = CallId::from_uuid(uuid::Uuid::from_u128(7));
+        let call = addresses.for_call("twilio", id);
+        let web = [None, Some([3; 32])].map(|session| addresses.web_call(id, session));
+        let [web, of_session] = web.each_ref().map(|url| url.rsplit('/').next().unwrap_or_default());
+        switchhook_fuzz::each_alone(&[call.token(), web, of_session])
     },
     read: |messages| {
         let addresses = addresses_for_tests();
         switchhook_fuzz::Read::each_text(messages, |token| {
             assert!(addresses.connection_of(token).is_none(), "a call's token is no connection's");
-            let call = addresses.call_of(token).ok_or("it is nobody's")?;
+            let web = addresses.web_call_of(token);
+            let session = web.and_then(|(_, session)| session);
+            assert!(session.is_none_or(|session| session == [3; 32]), "its session stays as it is");
+            let call = addresses.call_of(token).or(web.map(|(call, _)| call)).ok_or("it is nobody's")?;
             assert_eq!(call.uuid().as_u128(), 7, "nobody makes a token of another call");
             Ok::<_, &str>(16)
         })
@@ -223,10 +247,25 @@ mod tests {
         assert_eq!(addresses(2).call_of(address.token()), None, "another master key");
         assert_eq!(addresses(1).connection_of(address.token()), None, "a call is no connection");
         assert_eq!(addresses(1).web_call_of(address.token()), None, "a carrier's token is no browser's");
-        let web = addresses(1).web_call(call);
+        let web = addresses(1).web_call(call, None);
         let token = web.strip_prefix("wss://voice.example.com/media/web/").expect("its place");
-        assert_eq!((addresses(1).web_call_of(token), addresses(1).call_of(token)), (Some(call), None));
+        assert_eq!((addresses(1).web_call_of(token), addresses(1).call_of(token)), (Some((call, None)), None));
         assert_eq!(format!("{address:?}"), format!("CallAddress({call})"));
+    }
+
+    #[test]
+    fn the_token_of_a_web_call_cannot_lose_its_session_or_move_to_another_call() {
+        let (call, other) = (CallId::from_uuid(Uuid::from_u128(7)), CallId::from_uuid(Uuid::from_u128(8)));
+        let web = addresses(1).web_call(call, Some([3; 32]));
+        let token = web.strip_prefix("wss://voice.example.com/media/web/").expect("its place");
+        assert_eq!(addresses(1).web_call_of(token), Some((call, Some([3; 32]))));
+        assert_eq!(addresses(2).web_call_of(token), None, "another master key");
+        let (id, sealed) = token.split_at(ID);
+        let moved = format!("{}{sealed}", other.uuid().simple());
+        let sealed_for_carrier = format!("{id}{}", addresses(1).seal(call, &"x".repeat(32)));
+        for wrong in [id, &token[..ID + CODE], &token[..token.len() - 1], sealed, &moved, &sealed_for_carrier] {
+            assert_eq!(addresses(1).web_call_of(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -80,6 +80,8 @@ pub enum Permission {
     EventToken,
     /// Listening to a call.
     Listen,
+    /// Talking in a web call that one has placed.
+    Talk,
 }
 
 impl Permission {
@@ -87,7 +89,7 @@ impl Permission {
         match self {
             Self::Read => role.permits(true, "/events"),
             Self::EventToken => role.permits(false, "/event-tokens"),
-            Self::Listen => role.permits(false, "/calls"),
+            Self::Listen | Self::Talk => role.permits(false, "/calls"),
         }
     }
 }

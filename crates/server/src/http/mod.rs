@@ -96,7 +96,7 @@ pub fn router(state: HttpState) -> Router {
         .merge(listening::routes())
         .merge(openapi::routes())
         .merge(llms::routes())
-        .merge(sign_in::routes())
+        .merge(sign_in::routes(&state))
         .fallback(dashboard::serve)
         .method_not_allowed_fallback(fallback::method_not_allowed);
     let base = base_path::BasePath::of(state.addresses.public_url());

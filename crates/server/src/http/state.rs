@@ -67,7 +67,7 @@ pub struct HttpState {
     pub(super) guest_rate: GuestRate,
     /// Rate limits of carriers.
     pub(super) carrier_rate: CarrierRate,
-    /// Sign-ins by address.
+    /// Requests below `/auth` by address.
     pub(super) sign_in_rate: SignInRate,
     /// Open event streams.
     pub(super) followers: Followers,

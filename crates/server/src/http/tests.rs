@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::ConnectInfo;
-use axum::http::{Request, StatusCode};
+use axum::http::{Method, Request, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use axum::{Router, http};
@@ -185,6 +185,34 @@ async fn an_address_that_floods_sign_ins_is_refused_and_its_sessions_and_others_
     let unknown = attempt::random_text();
     assert_eq!(with_session(&router, Request::get("/auth/session"), &unknown).await, StatusCode::UNAUTHORIZED);
     assert_eq!(with_session(&router, Request::post("/auth/logout"), &unknown).await, StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
+async fn an_address_that_floods_auth_is_refused_there_and_others_are_not() {
+    let test = stores().await.remove(0);
+    let state = state(&test);
+    let now = tokio::time::Instant::now() + Duration::from_secs(60);
+    let mut at_once = 0;
+    while state.sign_in_rate.admit_any(CLIENT.0.into(), now).is_ok() {
+        at_once += 1;
+    }
+    assert_eq!(at_once, 600);
+    let router = router(state);
+    let reads = ["login", "callback", "session", "page.css"].map(|name| (Method::GET, name));
+    let changes = ["logout", "invitation", "invitation/accept", "invitation/decline", "tenant", "leave"];
+    for (method, name) in reads.into_iter().chain(changes.map(|name| (Method::POST, name))) {
+        let path = format!("/auth/{name}");
+        let request = Request::builder().method(method).uri(&path);
+        let request = request.extension(ConnectInfo(SocketAddr::from(CLIENT)));
+        let (status, headers, body) = ask(&router, request, Body::empty()).await;
+        let refusal = (StatusCode::TOO_MANY_REQUESTS, Some("sign_in_rate_limit"));
+        assert_eq!((status, body["code"].as_str()), refusal, "{path}: {body}");
+        assert!(headers.contains_key("retry-after"), "{path}");
+    }
+    for (address, path) in [([203, 0, 113, 8], "/auth/session"), (CLIENT.0, "/v1/tenant")] {
+        let request = Request::get(path).extension(ConnectInfo(SocketAddr::from((address, CLIENT.1))));
+        assert_eq!(ask(&router, request, Body::empty()).await.0, StatusCode::UNAUTHORIZED, "{path}");
+    }
 }
 
 #[tokio::test]

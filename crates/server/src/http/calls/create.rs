@@ -27,7 +27,7 @@ use super::resource::{Metadata, UnplacedCall, WebPart};
 use crate::calls::dial_permission;
 use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
 use crate::http::HttpState;
-use crate::http::auth::{self, Tenant};
+use crate::http::auth::{self, Principal, Tenant};
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{self, Body, JsonBytes};
 use crate::http::response::WithWarnings;
@@ -218,7 +218,7 @@ pub(super) async fn create(
         };
     }
     let addresses = state.addresses.clone();
-    let respond = Box::new(move |row: CallRow| created(row, &addresses, &warnings));
+    let respond = Box::new(move |row: CallRow| created(row, tenant.principal, &addresses, &warnings));
     let placed = state.placer.place(tenant.id, &request, idempotency, respond).await?;
     response(&state, tenant.id, &placed).await
 }
@@ -275,11 +275,23 @@ pub(super) fn over_quota(refused: QuotaExceeded) -> ApiError {
     ApiError::too_many("quota_exceeded", refused.to_string(), refused.retry_after_seconds())
 }
 
-/// The response for a new call.
-fn created(row: CallRow, addresses: &Addresses, warnings: &[String]) -> Result<PlacedResponse, serde_json::Error> {
+/// The response for a new call that this key or session has placed.
+fn created(
+    row: CallRow,
+    placed_by: Principal,
+    addresses: &Addresses,
+    warnings: &[String],
+) -> Result<PlacedResponse, serde_json::Error> {
     let location = format!("/v1/calls/{}", row.id);
-    let web = (row.provider == web::NAME)
-        .then(|| WebPart { url: addresses.web_call(row.call_id()), expires_at: Timestamp::from_micros(row.due_at) });
+    // Programs place web calls for visitors of their pages, who keep them without the key.
+    let session = match placed_by {
+        Principal::Session(hash) => Some(hash),
+        Principal::Key(_) => None,
+    };
+    let web = (row.provider == web::NAME).then(|| WebPart {
+        url: addresses.web_call(row.call_id(), session),
+        expires_at: Timestamp::from_micros(row.due_at),
+    });
     let resource = CallResource { web, ..CallResource::from(row) };
     let resource = WithWarnings { resource, warnings: warnings.to_vec() };
     Ok(PlacedResponse { status: 201, location, body: serde_json::to_vec(&resource)? })

@@ -11,7 +11,7 @@ mod session;
 use axum::Router;
 use axum::http::header::{CACHE_CONTROL, LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use switchhook_core::sign_in::ABSOLUTE_LIFETIME;
@@ -37,7 +37,7 @@ static UNUSABLE: Seldom = Seldom::new();
 static REFUSED: Seldom = Seldom::new();
 
 /// Routes of the sign-in. Their cookies and states are private: responses are not cached.
-pub(super) fn routes() -> Router<HttpState> {
+pub(super) fn routes(state: &HttpState) -> Router<HttpState> {
     let changes: Router<HttpState> = Router::new()
         .route("/auth/login", get(login::login))
         .route("/auth/callback", get(callback::callback))
@@ -52,6 +52,7 @@ pub(super) fn routes() -> Router<HttpState> {
         .route(membership::SHOW, post(membership::show))
         .route("/auth/page.css", get(page::style))
         .merge(changes)
+        .layer(from_fn_with_state(state.clone(), rate::limit))
         .layer(from_fn(fallback::do_not_store))
 }
 

@@ -1,38 +1,70 @@
-//! How often an address may begin and finish sign-ins, by node. Sessions are not affected.
+//! How many requests an address may make below `/auth`, and how many of them to sign in, by node. Requests below `/v1` are not affected.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
 use tokio::time::Instant;
 
+use super::page::Answer;
 use crate::http::HttpState;
+use crate::http::client_network::ClientNetwork;
 use crate::http::error::ApiError;
 use crate::http::token_bucket::TokenBuckets;
 use crate::listener::network;
 
-/// Requests in a minute, in the long run. A sign-in makes two, and behind a proxy everybody has one address.
-const PER_MINUTE: u32 = 120;
-/// Requests at once: everybody arrives at nine.
-const BURST: u32 = 120;
+/// Sign-in requests in a minute, in the long run and at once: everybody arrives at nine. A sign-in makes two, and behind a proxy everybody
+/// has one address.
+const SIGN_INS: u32 = 120;
+/// All requests in a minute, in the long run and at once. A page asks about once a minute who is signed in.
+const REQUESTS: u32 = 600;
 
 /// The buckets of all addresses. Clones share them.
 #[derive(Clone, Debug)]
-pub(in crate::http) struct SignInRate(TokenBuckets<IpAddr>);
+pub(in crate::http) struct SignInRate {
+    sign_ins: TokenBuckets<IpAddr>,
+    requests: TokenBuckets<IpAddr>,
+}
 
 impl Default for SignInRate {
     fn default() -> Self {
-        Self(TokenBuckets::new(Duration::from_secs(60) / PER_MINUTE, BURST))
+        let buckets = |per_minute: u32| TokenBuckets::new(Duration::from_secs(60) / per_minute, per_minute);
+        Self { sign_ins: buckets(SIGN_INS), requests: buckets(REQUESTS) }
     }
 }
 
 impl SignInRate {
-    /// Takes a place for a request from the address.
+    /// Takes a place for a request to sign in from the address.
     ///
     /// # Errors
     /// How long it takes until there is one.
     pub(in crate::http) fn admit(&self, from: IpAddr, now: Instant) -> Result<(), Duration> {
-        self.0.take(network(from), now)
+        self.sign_ins.take(network(from), now)
     }
+
+    /// Takes a place for any request below `/auth` from the address.
+    ///
+    /// # Errors
+    /// How long it takes until there is one.
+    pub(in crate::http) fn admit_any(&self, from: IpAddr, now: Instant) -> Result<(), Duration> {
+        self.requests.take(network(from), now)
+    }
+}
+
+/// Middleware: counts a request below `/auth`, or rejects it with 429.
+pub(super) async fn limit(
+    state: HttpState,
+    ClientNetwork(from): ClientNetwork,
+    request: Request,
+    next: Next,
+) -> Result<Response, Answer> {
+    if let Some(from) = from {
+        let admitted = state.sign_in_rate.admit_any(from, Instant::now());
+        admitted.map_err(|wait| Answer::new(request.headers(), refusal("requests", REQUESTS, wait)))?;
+    }
+    Ok(next.run(request).await)
 }
 
 /// Counts a request for a sign-in.
@@ -40,11 +72,14 @@ impl SignInRate {
 /// # Errors
 /// 429 if the address makes too many.
 pub(super) fn admit(state: &HttpState, from: SocketAddr) -> Result<(), ApiError> {
-    state.sign_in_rate.admit(from.ip(), Instant::now()).map_err(|wait| {
-        let seconds = wait.as_secs() + 1;
-        let detail = format!(
-            "Too many sign-ins from your network address: {PER_MINUTE} requests in a minute are allowed. Try again in {seconds} s."
-        );
-        ApiError::too_many("sign_in_rate_limit", detail, seconds)
-    })
+    let admitted = state.sign_in_rate.admit(from.ip(), Instant::now());
+    admitted.map_err(|wait| refusal("sign-ins", SIGN_INS, wait))
+}
+
+fn refusal(what: &str, per_minute: u32, wait: Duration) -> ApiError {
+    let seconds = wait.as_secs() + 1;
+    let detail = format!(
+        "Too many {what} from your network address: {per_minute} requests in a minute are allowed. Try again in {seconds} s."
+    );
+    ApiError::too_many("sign_in_rate_limit", detail, seconds)
 }

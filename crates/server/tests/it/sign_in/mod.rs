@@ -14,6 +14,7 @@ mod people;
 mod refusals;
 mod sessions;
 mod viewers;
+mod web_calls;
 mod wild;
 
 use reqwest::{Method, StatusCode};

@@ -1,7 +1,7 @@
 //! Two nodes on one database: a change on one takes effect on the other at once.
 
 use reqwest::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 use switchhook_runtime::clock::Clock;
 
 use super::browser::{SESSION, answer};
@@ -9,7 +9,9 @@ use super::{Browser, claims, invite, link};
 use crate::doubles::oidc::{CLIENT_ID, CLIENT_SECRET, Oidc, Signed};
 use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process};
-use crate::harness::text;
+use crate::harness::{Client, text};
+use crate::listening::Player;
+use crate::web_calls;
 
 /// The public URL of both nodes.
 const PUBLIC: &str = "https://voice.test";
@@ -162,4 +164,41 @@ async fn an_invitation_is_accepted_on_any_node_and_once() {
     assert_eq!(came, [StatusCode::NO_CONTENT, StatusCode::NOT_FOUND]);
     let (_, people) = ana.ask(Method::GET, "/v1/people", None).await;
     assert_eq!(people["data"][0]["status"], "active");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_changes_on_one_node_ends_listening_and_web_calls_on_another() {
+    switchhook_net::install_tls();
+    let oidc = Oidc::start(&Clock::system()).await;
+    let (_server, node) = server().await;
+    let node = with(node, &oidc).with("SWITCHHOOK_RATE_LIMIT_PER_MINUTE", "100000");
+    // Calls run on the second one only.
+    let (first, second) = (node.serve_as("api"), node.serve());
+    let mut ana = at(&first);
+    ana.sign_in(&oidc, claims("ana")).await;
+    let (_, key) = ana.ask(Method::POST, "/v1/api-keys", Some(json!({}))).await;
+    let program = Client::new(first.base.clone(), text(&key["key"]));
+    let agent = program.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;
+    let invited = invite(&ana, "bob", "member").await;
+    let mut bob = at(&second);
+    bob.sign_in(&oidc, claims("bob")).await;
+    assert_eq!(bob.act("/auth/invitation/accept", link(&invited)).await.0, StatusCode::NO_CONTENT);
+    let person = format!("/v1/people/{}", text(&bob.who().await.1["person"]["id"]));
+
+    let held = program.place(&agent, "+12025550109").await;
+    program.wait_for(&held, |call| call["status"] == "in_progress").await;
+    let socket = second.base.replacen("http", "ws", 1);
+    let at_second = |url: &Value| text(url).replacen("wss://voice.test", &socket, 1);
+    let (_, listening) = bob.ask(Method::POST, &format!("/v1/calls/{held}/listen"), None).await;
+    let mut player = Player::at(&at_second(&listening["url"])).await.expect("the token is good");
+    let body = json!({ "agent_id": agent.id, "to": "web" });
+    let (_, placed) = bob.ask(Method::POST, "/v1/calls", Some(body)).await;
+    let mut page = web_calls::Browser::connect(&at_second(&placed["web"]["url"])).await;
+    player.during(page.text("the agent's words", |text| text["state"] == "speaking")).await;
+
+    let demotion = ana.ask(Method::PATCH, &person, Some(json!({ "role": "viewer" })));
+    let ((status, refused), closed, end) = tokio::join!(demotion, player.until_closed(), page.end());
+    assert_eq!(status, StatusCode::OK, "{refused}");
+    assert_eq!((closed, &end["end_reason"]), (1008, &json!("api_hangup")), "{end}");
+    assert_eq!(program.get(&format!("/v1/calls/{held}")).await.1["status"], "in_progress");
 }
