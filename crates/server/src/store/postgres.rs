@@ -70,7 +70,7 @@ pub(super) async fn open(url: &str, most: u32, symptoms: Symptoms) -> anyhow::Re
         tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
     };
     let budget = Budget::within(most, &limits)?;
-    let pool = pool(budget.requests, symptoms).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
+    let pool = pool(budget.requests, symptoms, pooling).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
     Ok((pool, budget, pooling))
 }
 
@@ -106,14 +106,20 @@ pub(super) fn apart(pool: &PgPool, connections: u32) -> PgPool {
 }
 
 /// A pool that gives up connections that cannot write, as those that lead to a replica after a failover, and those with outdated statements.
-fn pool(connections: u32, symptoms: Symptoms) -> PgPoolOptions {
+fn pool(connections: u32, symptoms: Symptoms, pooling: Pooling) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(connections)
         // The check below shows whether a connection is alive, just as a ping does.
         .test_before_acquire(false)
         .before_acquire(move |connection, metadata| {
-            let outdated = symptoms.is_outdated(metadata.age);
-            Box::pin(async move { if outdated { Ok(false) } else { can_write(connection).await } })
+            let outdated = symptoms.outdated(metadata.age);
+            Box::pin(async move {
+                let Some(ago) = outdated else { return can_write(connection).await };
+                if pooling == Pooling::Transaction {
+                    end_older_session(connection, ago).await;
+                }
+                Ok(false)
+            })
         })
         .after_connect(|connection, _| {
             Box::pin(async move {
@@ -124,6 +130,18 @@ fn pool(connections: u32, symptoms: Symptoms) -> PgPoolOptions {
                 Err(sqlx::Error::Configuration("the database is read-only: it is a replica, or was made so".into()))
             })
         })
+}
+
+/// Ends the session that a pooler lends to this connection, if it is so old that it may have outdated statements. The pooler keeps those for
+/// all connections, new ones too. For the length of this statement nobody else has the session.
+async fn end_older_session(connection: &mut PgConnection, age: Duration) {
+    let end = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+         WHERE pid = pg_backend_pid() AND backend_start < clock_timestamp() - interval '{} milliseconds'",
+        age.as_millis()
+    );
+    // A session that ends answers with an error; the connection is given up in any case.
+    let _ = connection.execute(sqlx::raw_sql(sqlx::AssertSqlSafe(end))).await;
 }
 
 async fn can_write(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
