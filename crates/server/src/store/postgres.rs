@@ -31,6 +31,9 @@ const INVALID: &str = "the database URL is not a valid postgres:// address";
 /// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
 
+/// How many statements a connection keeps prepared.
+const STATEMENT_CACHE: &str = "statement-cache-capacity";
+
 /// Spellings of the parameter for the certificate authorities.
 const ROOT_CERTIFICATES: [&str; 3] = ["sslrootcert", "ssl-root-cert", "ssl-ca"];
 /// Spellings of those for the certificate of the service and its key.
@@ -158,7 +161,13 @@ fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
 fn connect_options_beside(url: &str, variable: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<PgConnectOptions> {
     let mut url: Url = with_host(url).parse().context(INVALID)?;
     let (known, unknown): (Vec<_>, Vec<_>) = url.query_pairs().into_owned().partition(|(name, _)| is_known(name));
-    let Verified { parameters, by_system } = verified(known, variable)?;
+    let Verified { mut parameters, by_system } = verified(known, variable)?;
+    for (name, value) in &mut parameters {
+        // Without any, the library prepares a statement for each use and never closes it.
+        if name == STATEMENT_CACHE && value.parse() == Ok(0_usize) {
+            "1".clone_into(value);
+        }
+    }
     url.set_query(None);
     if !parameters.is_empty() {
         url.query_pairs_mut().extend_pairs(&parameters);
@@ -302,7 +311,7 @@ fn is_known(name: &str) -> bool {
         "ssl-cert",
         "sslkey",
         "ssl-key",
-        "statement-cache-capacity",
+        STATEMENT_CACHE,
         "host",
         "hostaddr",
         "port",
@@ -375,6 +384,16 @@ mod tests {
         let options = connect_options(url).expect("valid");
         assert_eq!(options.get_socket().map(|path| path.as_path()), Some("/run".as_ref()));
         assert_eq!(options.get_options(), Some("-c geqo=off"));
+    }
+
+    #[test]
+    fn a_connection_that_is_to_keep_no_statement_closes_each_by_keeping_one() {
+        for (given, kept) in [("?statement-cache-capacity=0", "1"), ("?statement-cache-capacity=7", "7"), ("", "100")] {
+            let options = connect_options(&format!("postgres://user@db.example.com/db{given}")).expect("valid");
+            let address = options.to_url_lossy();
+            let found = address.query_pairs().find(|(name, _)| name == STATEMENT_CACHE).map(|(_, value)| value);
+            assert_eq!(found.as_deref(), Some(kept), "{given}");
+        }
     }
 
     #[test]
