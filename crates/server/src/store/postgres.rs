@@ -136,7 +136,7 @@ fn pool(connections: u32, symptoms: Symptoms, pooling: Pooling) -> PgPoolOptions
 }
 
 /// Ends the session that a pooler lends to this connection, if it is so old that it may have outdated statements. The pooler keeps those for
-/// all connections, new ones too. For the length of this statement nobody else has the session.
+/// all connections, new ones too. While this statement runs, no other connection has the session.
 async fn end_older_session(connection: &mut PgConnection, age: Duration) {
     let end = format!(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
