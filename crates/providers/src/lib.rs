@@ -274,7 +274,8 @@ pub struct SttOptions {
 }
 
 /// Returns whether a BCP 47 tag means English; an empty tag counts, since it may mean any language.
-fn is_english(language: &str) -> bool {
+#[must_use]
+pub fn is_english(language: &str) -> bool {
     let primary = language.split(['-', '_']).next().unwrap_or_default();
     primary.is_empty() || primary.eq_ignore_ascii_case("en")
 }

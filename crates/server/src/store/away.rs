@@ -9,8 +9,8 @@ use sqlx::postgres::{PgDatabaseError, PgSeverity};
 use super::sqlite::Displaced;
 use super::symptoms::Symptom;
 
-/// Returns whether the database is unavailable, starting, stopping, full, read-only or locked for too long, or has a schema that is newer than a
-/// prepared statement: the same work may succeed later.
+/// Returns whether the database is unavailable, starting, stopping, full, read-only or locked for too long, or does not have the statements that
+/// were prepared: the same work may succeed later.
 #[must_use]
 pub fn is_unavailable(error: &Error) -> bool {
     match error {
@@ -37,13 +37,10 @@ pub fn is_unavailable(error: &Error) -> bool {
 #[must_use]
 pub fn why_unwritable(error: &Error) -> Option<&'static str> {
     match error {
-        Error::Database(error) => {
-            let code = error.code()?;
-            match error.try_downcast_ref::<PgDatabaseError>() {
-                Some(_) => (code == "53100").then_some(DISK_IS_FULL),
-                None => unwritable(code.parse().ok()?),
-            }
-        }
+        Error::Database(error) => match error.try_downcast_ref::<PgDatabaseError>() {
+            Some(error) => (Symptom::of_postgres(error) == Some(Symptom::FullDisk)).then_some(DISK_IS_FULL),
+            None => unwritable(error.code()?.parse().ok()?),
+        },
         Error::Io(error) if error.kind() == ErrorKind::StorageFull => Some(DISK_IS_FULL),
         // The error of a group's commit.
         Error::Io(error) if error.get_ref()?.is::<Displaced>() => {

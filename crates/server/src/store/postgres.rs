@@ -31,6 +31,9 @@ const INVALID: &str = "the database URL is not a valid postgres:// address";
 /// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
 
+/// How many statements a connection keeps prepared.
+const STATEMENT_CACHE: &str = "statement-cache-capacity";
+
 /// Spellings of the parameter for the certificate authorities.
 const ROOT_CERTIFICATES: [&str; 3] = ["sslrootcert", "ssl-root-cert", "ssl-ca"];
 /// Spellings of those for the certificate of the service and its key.
@@ -70,7 +73,7 @@ pub(super) async fn open(url: &str, most: u32, symptoms: Symptoms) -> anyhow::Re
         tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
     };
     let budget = Budget::within(most, &limits)?;
-    let pool = pool(budget.requests, symptoms).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
+    let pool = pool(budget.requests, symptoms, pooling).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
     Ok((pool, budget, pooling))
 }
 
@@ -106,14 +109,20 @@ pub(super) fn apart(pool: &PgPool, connections: u32) -> PgPool {
 }
 
 /// A pool that gives up connections that cannot write, as those that lead to a replica after a failover, and those with outdated statements.
-fn pool(connections: u32, symptoms: Symptoms) -> PgPoolOptions {
+fn pool(connections: u32, symptoms: Symptoms, pooling: Pooling) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(connections)
         // The check below shows whether a connection is alive, just as a ping does.
         .test_before_acquire(false)
         .before_acquire(move |connection, metadata| {
-            let outdated = symptoms.is_outdated(metadata.age);
-            Box::pin(async move { if outdated { Ok(false) } else { can_write(connection).await } })
+            let outdated = symptoms.outdated(metadata.age);
+            Box::pin(async move {
+                let Some(ago) = outdated else { return can_write(connection).await };
+                if pooling == Pooling::Transaction {
+                    end_older_session(connection, ago).await;
+                }
+                Ok(false)
+            })
         })
         .after_connect(|connection, _| {
             Box::pin(async move {
@@ -124,6 +133,18 @@ fn pool(connections: u32, symptoms: Symptoms) -> PgPoolOptions {
                 Err(sqlx::Error::Configuration("the database is read-only: it is a replica, or was made so".into()))
             })
         })
+}
+
+/// Ends the session that a pooler lends to this connection, if it is so old that it may have outdated statements. The pooler keeps those for
+/// all connections, new ones too. While this statement runs, no other connection has the session.
+async fn end_older_session(connection: &mut PgConnection, age: Duration) {
+    let end = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+         WHERE pid = pg_backend_pid() AND backend_start < clock_timestamp() - interval '{} milliseconds'",
+        age.as_millis()
+    );
+    // A session that ends answers with an error; the connection is given up in any case.
+    let _ = connection.execute(sqlx::raw_sql(sqlx::AssertSqlSafe(end))).await;
 }
 
 async fn can_write(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
@@ -140,7 +161,13 @@ fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
 fn connect_options_beside(url: &str, variable: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<PgConnectOptions> {
     let mut url: Url = with_host(url).parse().context(INVALID)?;
     let (known, unknown): (Vec<_>, Vec<_>) = url.query_pairs().into_owned().partition(|(name, _)| is_known(name));
-    let Verified { parameters, by_system } = verified(known, variable)?;
+    let Verified { mut parameters, by_system } = verified(known, variable)?;
+    for (name, value) in &mut parameters {
+        // Without any, the library prepares a statement for each use and never closes it.
+        if name == STATEMENT_CACHE && value.parse() == Ok(0_usize) {
+            "1".clone_into(value);
+        }
+    }
     url.set_query(None);
     if !parameters.is_empty() {
         url.query_pairs_mut().extend_pairs(&parameters);
@@ -284,7 +311,7 @@ fn is_known(name: &str) -> bool {
         "ssl-cert",
         "sslkey",
         "ssl-key",
-        "statement-cache-capacity",
+        STATEMENT_CACHE,
         "host",
         "hostaddr",
         "port",
@@ -357,6 +384,16 @@ mod tests {
         let options = connect_options(url).expect("valid");
         assert_eq!(options.get_socket().map(|path| path.as_path()), Some("/run".as_ref()));
         assert_eq!(options.get_options(), Some("-c geqo=off"));
+    }
+
+    #[test]
+    fn a_connection_that_is_to_keep_no_statement_closes_each_by_keeping_one() {
+        for (given, kept) in [("?statement-cache-capacity=0", "1"), ("?statement-cache-capacity=7", "7"), ("", "100")] {
+            let options = connect_options(&format!("postgres://user@db.example.com/db{given}")).expect("valid");
+            let address = options.to_url_lossy();
+            let found = address.query_pairs().find(|(name, _)| name == STATEMENT_CACHE).map(|(_, value)| value);
+            assert_eq!(found.as_deref(), Some(kept), "{given}");
+        }
     }
 
     #[test]

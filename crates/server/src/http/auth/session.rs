@@ -146,9 +146,14 @@ pub(in crate::http) fn host(headers: &HeaderMap) -> Option<String> {
     hosts.next().is_none().then(|| host.to_owned())
 }
 
+/// Returns the name or address of a host, with or without a port.
+pub(in crate::http) fn without_port(host: &str) -> Option<String> {
+    host.parse::<Uri>().ok()?.host().map(str::to_owned)
+}
+
 /// Returns whether a host, with or without a port, is a name of this machine that no other site can have.
 pub(in crate::http) fn is_loopback(host: &str) -> bool {
-    let Some(host) = host.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned)) else { return false };
+    let Some(host) = without_port(host) else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }

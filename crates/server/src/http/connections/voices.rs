@@ -8,8 +8,8 @@ use switchhook_core::agent::{FieldError, is_language_tag};
 use switchhook_core::id::ConnectionId;
 use switchhook_media::format::AudioFormat;
 use switchhook_media::wav;
-use switchhook_providers::TtsRequest;
 use switchhook_providers::voices::VoiceList;
+use switchhook_providers::{TtsRequest, is_english};
 use utoipa::ToSchema;
 
 use super::connection_not_found;
@@ -90,20 +90,22 @@ impl std::str::FromStr for Voice {
     }
 }
 
-/// The parameters of the path to blame: for a connection's voices its id, for the local ones the voice.
+/// The parameter to blame for what the provider of a connection does not do.
 const CONNECTION: &str = "id";
-const LOCAL_VOICE: &str = "voice";
 
-/// Returns the error of a request for voices, which blames a parameter for what the provider does not do.
-fn refusal(error: VoiceError, parameter: &str) -> ApiError {
+/// Returns the error of a request for voices, which blames this parameter, if any, for what the provider does not do.
+fn refusal(error: VoiceError, parameter: Option<&str>) -> ApiError {
+    let refused = |code: &'static str, words: String| {
+        let error = ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, code, words);
+        match parameter {
+            Some(parameter) => error.of_field(parameter),
+            None => error,
+        }
+    };
     match error {
         VoiceError::Unknown => ApiError::not_found("voice"),
-        VoiceError::Unusable(words) => {
-            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "no_voices", words).of_field(parameter)
-        }
-        VoiceError::Refused(words) => {
-            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "provider_refused", words).of_field(parameter)
-        }
+        VoiceError::Unusable(words) => refused("no_voices", words),
+        VoiceError::Refused(words) => refused("provider_refused", words),
         VoiceError::Unavailable(words) => {
             ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "provider_unavailable", words).retry_after(1)
         }
@@ -135,8 +137,10 @@ pub(super) async fn list(
     let ask = async move { setup.voices(Some(&row)).await };
     match state.voice_lists.list(id, changed_at, &state.steady, ask).await? {
         Ok(list) => Ok(Json(list)),
-        Err(error @ VoiceError::Unavailable(_)) => Err(refusal(error, CONNECTION).retry_after(FAILURE_KEPT.as_secs())),
-        Err(error) => Err(refusal(error, CONNECTION)),
+        Err(error @ VoiceError::Unavailable(_)) => {
+            Err(refusal(error, Some(CONNECTION)).retry_after(FAILURE_KEPT.as_secs()))
+        }
+        Err(error) => Err(refusal(error, Some(CONNECTION))),
     }
 }
 
@@ -148,7 +152,7 @@ pub(super) async fn list(
     responses((status = 200, description = "The voices", body = VoiceList))
 )]
 pub(super) async fn list_local(state: HttpState, _: Tenant) -> JsonResponse<VoiceList> {
-    state.setup()?.voices(None).await.map(Json).map_err(|error| refusal(error, LOCAL_VOICE))
+    state.setup()?.voices(None).await.map(Json).map_err(|error| refusal(error, None))
 }
 
 /// Sample a voice.
@@ -201,7 +205,9 @@ async fn speak(
     request: TtsRequest,
 ) -> Result<Response, ApiError> {
     let trial = state.trials.begin(tenant.id, row.is_none_or(|row| row.provider == "local")).await?;
-    let parameter = if row.is_some() { CONNECTION } else { LOCAL_VOICE };
+    // The local voice refuses nothing else of a request; that its model is missing is the fault of none of its parameters.
+    let of_language = (!is_english(&request.language)).then_some("language");
+    let parameter = if row.is_some() { Some(CONNECTION) } else { of_language };
     let samples = state.setup()?.sample(row, request, trial.left()).await;
     let samples = samples.map_err(|error| refusal(error, parameter))?;
     Ok(([(header::CONTENT_TYPE, "audio/wav")], wav::mono(&samples, AudioFormat::Narrowband.sample_rate()))

@@ -14,7 +14,7 @@ use url::Url;
 use super::page::Answer;
 use super::{Navigated, cookies, rate, send_to, welcome};
 use crate::http::HttpState;
-use crate::http::auth::session::{host, is_loopback};
+use crate::http::auth::session::{host, is_loopback, without_port};
 use crate::http::error::ApiError;
 use crate::operator;
 use crate::sign_in::attempt::{self, is_random_text, random_text};
@@ -29,6 +29,8 @@ pub(super) struct LoginQuery {
     return_to: Option<String>,
     /// Of the link in the terminal of `switchhook dev`.
     token: Option<String>,
+    /// There when a redirect to the public address has led here.
+    moved: Option<String>,
 }
 
 pub(super) async fn login(
@@ -38,7 +40,7 @@ pub(super) async fn login(
     query: Result<Query<LoginQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Navigated {
-    let LoginQuery { return_to, token } = query.map(|Query(query)| query).unwrap_or_default();
+    let LoginQuery { return_to, token, moved } = query.map(|Query(query)| query).unwrap_or_default();
     let return_to = return_to.as_deref().and_then(local_path).unwrap_or("/");
     let answer = |error| Answer::new(&headers, error);
     rate::admit(&state, from).map_err(answer)?;
@@ -57,8 +59,11 @@ pub(super) async fn login(
         }
         SignIn::Local(_) => Err(answer(elsewhere())),
         SignIn::Oidc(provider) => {
-            if let Some(here) = canonical(&state, &headers, return_to) {
-                return Ok((StatusCode::FOUND, [(LOCATION, here.to_string())]).into_response());
+            let public = Url::parse(&format!("{}/auth/login", state.addresses.public_url())).ok();
+            // A proxy may name another host than the browser asked for: a second redirect would not lead elsewhere.
+            if let Some(mut public) = public.filter(|public| moved.is_none() && is_elsewhere(&headers, public)) {
+                public.query_pairs_mut().append_pair("return_to", return_to).append_pair("moved", "1");
+                return Ok((StatusCode::FOUND, [(LOCATION, public.to_string())]).into_response());
             }
             leave(&state, provider, &headers, return_to).await.map_err(|error| answer(error.into()))
         }
@@ -79,17 +84,11 @@ async fn leave(
     Ok(send_to(url.as_str(), cookies::set_sign_in(&browser, STATE_MAX_AGE)))
 }
 
-/// The provider returns browsers to the public address, and cookies belong to one host: on this machine, a sign-in that begins at
-/// another loopback name moves there first.
-fn canonical(state: &HttpState, headers: &HeaderMap, return_to: &str) -> Option<Url> {
-    let mut here = Url::parse(&format!("{}/auth/login", state.addresses.public_url())).ok()?;
-    let public = here[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
-    let asked = host(headers)?;
-    if asked == public || !is_loopback(&asked) || !is_loopback(&public) {
-        return None;
-    }
-    here.query_pairs_mut().append_pair("return_to", return_to);
-    Some(here)
+/// Returns whether the browser asks at another loopback name than that of the public address. The provider returns browsers to the public
+/// address, and cookies belong to a name, whatever the port: a sign-in moves there first. Proxies often leave out the port.
+fn is_elsewhere(headers: &HeaderMap, public: &Url) -> bool {
+    let (asked, public) = (host(headers).and_then(|host| without_port(&host)), public.host_str());
+    asked.zip(public).is_some_and(|(asked, public)| asked != public && is_loopback(&asked) && is_loopback(public))
 }
 
 /// Returns whether a browser on this machine asks, under a name that no site on the internet can take, and not through a proxy.
@@ -126,6 +125,32 @@ mod tests {
     use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
+
+    #[test]
+    fn a_sign_in_moves_to_another_loopback_name_whatever_the_ports() {
+        let is_elsewhere = |asked: &'static str, public: &str| {
+            let headers = HeaderMap::from_iter([(axum::http::header::HOST, HeaderValue::from_static(asked))]);
+            is_elsewhere(&headers, &public.parse().expect("an address"))
+        };
+        for (asked, public) in [
+            ("localhost:8081", "http://127.0.0.1:8081"),
+            ("localhost", "http://127.0.0.1:8081/voice"),
+            ("127.0.0.1:8081", "http://[::1]:8081"),
+        ] {
+            assert!(is_elsewhere(asked, public), "{asked} {public}");
+        }
+        for (asked, public) in [
+            ("127.0.0.1", "http://127.0.0.1:8081"),
+            ("localhost", "http://localhost:8081"),
+            ("[::1]", "http://[::1]:8081/voice"),
+            ("127.0.0.1:8080", "http://127.0.0.1:8081"),
+            ("127.0.0.1:80", "http://127.0.0.1"),
+            ("example.com", "http://127.0.0.1:8081"),
+            ("localhost:8081", "https://example.com"),
+        ] {
+            assert!(!is_elsewhere(asked, public), "{asked} {public}");
+        }
+    }
 
     #[test]
     fn the_local_sign_in_is_for_this_machine_only() {

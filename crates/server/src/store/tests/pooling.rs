@@ -2,14 +2,14 @@
 
 mod pooler;
 
-use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
+use sqlx::{Connection as _, raw_sql};
 use tokio::net::TcpListener;
 
 use self::pooler::{Mode, Pooler};
 use crate::store::tenants::{self, OwnLimits};
 use crate::store::testing::{self, tenant};
-use crate::store::{Store, is_unavailable};
+use crate::store::{Store, Symptom, is_unavailable};
 
 /// A new database, and its address over a pooler.
 async fn pooled(mode: Mode) -> Option<(String, String)> {
@@ -85,4 +85,43 @@ async fn a_pooler_that_keeps_prepared_statements_is_used_once_the_schema_is_up_t
         }
     }
     store.close().await;
+}
+
+#[tokio::test]
+async fn a_session_that_a_pooler_keeps_with_statements_of_an_earlier_schema_is_ended() {
+    let Some((direct, pooled)) = pooled(Mode::SharedStatements).await else { return };
+    Store::open(&direct).await.expect("migrated").close().await;
+    let store = Store::open(&pooled).await.expect("the schema is up to date");
+    let acme = tenant(&store, OwnLimits::default()).await;
+    let read = async || tenants::get(&mut store.read().await?, acme).await;
+    assert!(read().await.expect("read").is_some());
+
+    let mut operator = PgConnection::connect(&direct).await.expect("a database");
+    let change = raw_sql("ALTER TABLE tenants ALTER COLUMN name TYPE varchar(1000)");
+    change.execute(&mut operator).await.expect("a valid statement");
+    let mut refused = 0;
+    let found = loop {
+        match read().await {
+            Ok(found) => break found,
+            Err(error) => {
+                assert_eq!(Symptom::of(&error), Some(Symptom::OutdatedStatements), "{error:?}");
+                store.note(Symptom::of(&error));
+            }
+        }
+        refused += 1;
+        assert!(refused < 20, "each new connection gets the same session");
+    };
+    assert!(found.is_some() && refused > 0, "the type of a column is another, and a new session has prepared nothing");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn work_may_be_repeated_where_the_server_does_not_have_what_was_prepared() {
+    let Some(direct) = testing::new_postgres().await else { return };
+    let mut connection = PgConnection::connect(&direct).await.expect("a database");
+    for statements in ["EXECUTE missing", "PREPARE doubled AS SELECT 1; PREPARE doubled AS SELECT 1"] {
+        let error = raw_sql(statements).execute(&mut connection).await.expect_err("refused");
+        assert_eq!(Symptom::of(&error), Some(Symptom::OutdatedStatements), "{error:?}");
+        assert!(is_unavailable(&error), "{error:?}");
+    }
 }

@@ -131,6 +131,13 @@ async fn a_voice_is_heard_before_it_is_chosen() {
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{field}");
         assert_eq!(refused["errors"][0]["path"], field, "{refused}");
     }
+    let german = json!({ "language": "de-DE" });
+    let (status, refused) = client.post("/v1/connections/local/voices/hibari/sample", german).await;
+    assert_eq!(
+        (status, &refused["code"], &refused["errors"][0]["path"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!("provider_refused"), &json!("language")),
+        "{refused}"
+    );
     let stranger = service.another_tenant().await;
     assert_eq!(stranger.get(&tones).await.0, StatusCode::NOT_FOUND);
     assert_eq!(stranger.post(&format!("{tones}/tones/sample"), json!({})).await.0, StatusCode::NOT_FOUND);

@@ -322,8 +322,31 @@ async fn a_sign_in_at_another_name_of_this_machine_begins_at_the_public_address(
         .request(Method::GET, "/auth/login?return_to=/calls")
         .header("Host", format!("localhost:{port}"));
     let moved = here.send().await.expect("an answer");
-    assert_eq!(moved.headers()[LOCATION], format!("{base}/auth/login?return_to=%2Fcalls"));
+    assert_eq!(moved.headers()[LOCATION], format!("{base}/auth/login?return_to=%2Fcalls&moved=1"));
     let (status, _) = answer(browser(&service).request(Method::GET, "/v1/tenant")).await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
+    service.stop().await;
+}
+
+/// A proxy may leave the port out of `Host`, or send a name of its own.
+#[tokio::test]
+async fn a_sign_in_behind_a_proxy_on_this_machine_reaches_the_provider_whatever_host_the_proxy_names() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    for (host, redirects) in [("127.0.0.1", 0), ("127.0.0.1:1", 0), ("localhost", 1), ("localhost:1", 1)] {
+        let browser = browser(&service);
+        let mut path = "/auth/login?return_to=/calls".to_owned();
+        let mut followed = 0;
+        let place = loop {
+            let asked = browser.request(Method::GET, &path).header("Host", host).send().await.expect("an answer");
+            let place = location(asked.headers());
+            match place.strip_prefix(&format!("{}/", service.client.base)) {
+                Some(rest) if followed < 3 => path = format!("/{rest}"),
+                _ => break place,
+            }
+            followed += 1;
+        };
+        assert!(place.starts_with(&oidc.issuer()), "{host}: {place}");
+        assert_eq!(followed, redirects, "{host}");
+    }
     service.stop().await;
 }

@@ -1,5 +1,6 @@
 //! A pooler that lends its sessions for each transaction, in turns, like PgBouncer.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,7 +18,9 @@ pub(super) enum Mode {
     Transaction,
     /// The same, with the names of prepared statements made unique to each connection, as PgBouncer does since 1.21.
     TransactionWithStatements,
-    /// The same before a server that refuses its first clients, because it is starting.
+    /// The same, but all connections share what a session has prepared for the same text, also as PgBouncer does.
+    SharedStatements,
+    /// As `TransactionWithStatements`, before a server that refuses its first clients, because it is starting.
     Starting,
     /// No session is left for anybody.
     Full,
@@ -33,6 +36,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 struct Session {
     stream: Box<dyn Stream>,
     greeting: Vec<u8>,
+    /// The numbers of the shared statements that it has prepared.
+    prepared: HashSet<usize>,
 }
 
 /// A message of PostgreSQL's protocol, version 3.
@@ -48,7 +53,12 @@ pub(super) struct Pooler {
     sessions: Vec<Arc<Mutex<Option<Session>>>>,
     /// The number of transactions so far.
     lent: AtomicUsize,
+    /// The numbers of shared statements, by text and types of parameters.
+    shared: std::sync::Mutex<HashMap<Vec<u8>, usize>>,
 }
+
+/// The answer to the message that prepares a statement.
+const PARSE_COMPLETE: [u8; 5] = [b'1', 0, 0, 0, 4];
 
 impl Pooler {
     /// Starts a pooler with one session before the database at this address; returns its own address.
@@ -68,6 +78,7 @@ impl Pooler {
             server,
             sessions: (0..sessions).map(|_| Arc::default()).collect(),
             lent: AtomicUsize::new(0),
+            shared: std::sync::Mutex::default(),
         });
         tokio::spawn(async move {
             for number in 0.. {
@@ -97,6 +108,7 @@ impl Pooler {
         let greeting = self.sessions[0].lock().await.as_ref().expect("greeted").greeting.clone();
         client.write_all(&greeting).await?;
         let mut lent: Option<OwnedMutexGuard<Option<Session>>> = None;
+        let mut names = HashMap::new();
         loop {
             let mut message = Message::read(&mut client).await?;
             if message.kind == b'X' {
@@ -117,10 +129,26 @@ impl Pooler {
                     self.sessions[turn].clone().lock_owned().await
                 }
             };
-            let session = &mut guard.as_mut().expect("greeted").stream;
-            message.write(session).await?;
+            // One that has ended is opened again for the next client.
+            let Some(session) = guard.as_mut() else { return Ok(()) };
+            if self.mode == Mode::SharedStatements && self.has_prepared(session, &mut message, &mut names) {
+                client.write_all(&PARSE_COMPLETE).await?;
+                lent = Some(guard);
+                continue;
+            }
+            message.write(&mut session.stream).await?;
             // Query and Sync end with ReadyForQuery.
-            let ends = matches!(message.kind, b'Q' | b'S') && forward(session, &mut client).await? == b'I';
+            let mut ends = false;
+            if matches!(message.kind, b'Q' | b'S') {
+                let answered = forward(&mut session.stream, &mut client).await;
+                match answered {
+                    Ok(state) => ends = state == b'I',
+                    Err(error) => {
+                        *guard = None;
+                        return Err(error);
+                    }
+                }
+            }
             if !ends {
                 lent = Some(guard);
             }
@@ -151,8 +179,24 @@ impl Pooler {
                 break;
             }
         }
-        *session = Some(Session { stream, greeting });
+        *session = Some(Session { stream, greeting, prepared: HashSet::new() });
         Ok(())
+    }
+
+    /// Replaces a client's name of a statement by the shared one. Returns whether the message would prepare what the session has prepared.
+    fn has_prepared(&self, session: &mut Session, message: &mut Message, names: &mut HashMap<Vec<u8>, usize>) -> bool {
+        let Some(at) = message.statement_at() else { return false };
+        let name: Vec<u8> = message.body[at..].iter().copied().take_while(|byte| *byte != 0).collect();
+        let end = at + name.len();
+        if message.kind == b'P' && !name.is_empty() {
+            let mut shared = self.shared.lock().expect("no panic");
+            let next = shared.len();
+            let number = *shared.entry(message.body[end..].to_vec()).or_insert(next);
+            names.insert(name.clone(), number);
+        }
+        let Some(number) = names.get(&name).copied() else { return false };
+        message.body.splice(at..end, format!("shared_{number}").into_bytes());
+        message.kind == b'P' && !session.prepared.insert(number)
     }
 }
 
@@ -189,15 +233,20 @@ impl Message {
         stream.flush().await
     }
 
+    /// Where the name of a statement begins, in messages with one.
+    fn statement_at(&self) -> Option<usize> {
+        match (self.kind, self.body.first()) {
+            (b'P', _) => Some(0),
+            // The portal comes first.
+            (b'B', _) => Some(self.body.iter().position(|byte| *byte == 0).expect("a string") + 1),
+            (b'D' | b'C', Some(b'S')) => Some(1),
+            _ => None,
+        }
+    }
+
     /// Gives a named statement a name that no other connection uses.
     fn rename_statement(&mut self, connection: usize) {
-        let at = match (self.kind, self.body.first()) {
-            (b'P', _) => 0,
-            // The portal comes first.
-            (b'B', _) => self.body.iter().position(|byte| *byte == 0).expect("a string") + 1,
-            (b'D' | b'C', Some(b'S')) => 1,
-            _ => return,
-        };
+        let Some(at) = self.statement_at() else { return };
         if self.body[at] != 0 {
             self.body.splice(at..at, format!("c{connection}_").into_bytes());
         }
