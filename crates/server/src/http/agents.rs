@@ -54,15 +54,13 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 
 /// An agent to create.
 #[derive(Deserialize, ToSchema)]
-#[schema(example = json!({"name": "Reception", "instructions": "You answer the phone of a dentist."}))]
 #[expect(dead_code, reason = "describes the body; read() parses it in two parts")]
 struct CreateAgent {
     /// Unique per tenant.
     #[schema(
         min_length = 1,
         max_length = 200,
-        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
-        example = "Reception"
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
     )]
     name: String,
     traffic: Option<Traffic>,
@@ -73,7 +71,6 @@ struct CreateAgent {
 /// Changes to merge, object by object; `null` restores a default. `CreateAgent` describes the fields.
 // Its fields follow from `CreateAgent` (`openapi::requests`); the body is merged as JSON.
 #[derive(ToSchema)]
-#[schema(example = json!({"greeting": {"text": "Good morning!"}, "limits": {"max_duration_seconds": 600}}))]
 struct UpdateAgent {}
 
 /// An agent.

@@ -36,10 +36,10 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateApiKey {
     /// Label.
-    #[schema(max_length = 200, example = "CRM")]
+    #[schema(max_length = 200)]
     name: Option<String>,
     /// Days until it expires; never if absent.
-    #[schema(minimum = 1, maximum = 3650, example = 90)]
+    #[schema(minimum = 1, maximum = 3650)]
     expires_in_days: Option<i64>,
 }
 

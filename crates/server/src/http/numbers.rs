@@ -38,18 +38,11 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 
 /// A number to add.
 #[derive(Debug, Deserialize, ToSchema)]
-#[schema(example = json!({
-    "number": "+12025550199",
-    "label": "Reception",
-    "connection_id": "0198c6a0-0000-7000-8000-000000000000",
-    "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
-}))]
 pub struct CreateNumber {
     /// E.164; unique per connection.
-    #[schema(value_type = String, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
+    #[schema(value_type = String, pattern = r"^\+[1-9][0-9]{6,14}$")]
     pub(crate) number: PhoneNumber,
     /// Display name.
-    #[schema(example = "Reception")]
     pub(crate) label: Option<String>,
     /// Carrier connection.
     pub(crate) connection_id: Uuid,
@@ -66,10 +59,9 @@ pub struct CreateNumber {
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateNumber {
     /// E.164; unique per connection.
-    #[schema(value_type = String, required = false, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
+    #[schema(value_type = String, required = false, pattern = r"^\+[1-9][0-9]{6,14}$")]
     number: Option<String>,
     /// Display name.
-    #[schema(example = "Reception")]
     label: Option<String>,
     /// Carrier connection.
     #[schema(value_type = Uuid, required = false)]

@@ -53,14 +53,10 @@ impl PartialSchema for RoleName {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct InvitePerson {
     /// Address the person signs in with.
-    #[schema(
-        max_length = 254,
-        pattern = r"^[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+$",
-        example = "ana@example.com"
-    )]
+    #[schema(max_length = 254, pattern = r"^[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+$")]
     email: String,
     /// Defaults to `member`.
-    #[schema(value_type = RoleName, required = false, example = "member")]
+    #[schema(value_type = RoleName, required = false)]
     role: Option<String>,
 }
 
@@ -82,7 +78,6 @@ impl InvitePerson {
 
 /// Changes to a person.
 #[derive(Debug, Deserialize, ToSchema)]
-#[schema(example = json!({"role": "viewer"}))]
 pub struct UpdatePerson {
     /// The new role.
     #[schema(value_type = RoleName, required = false)]

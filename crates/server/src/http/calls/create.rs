@@ -36,12 +36,6 @@ use crate::store::idempotency::ERASED;
 
 /// A call to place.
 #[derive(Deserialize, ToSchema)]
-#[schema(example = json!({
-    "agent_id": "0198c6a0-0000-7000-8000-000000000000",
-    "to": "+12025550100",
-    "variables": { "name": "Ana" },
-    "metadata": { "order": "A-17" },
-}))]
 pub(super) struct CreateCall {
     /// Agent that holds the conversation.
     #[schema(value_type = String, format = Uuid)]
@@ -51,21 +45,21 @@ pub(super) struct CreateCall {
     agent_version: Option<i64>,
     /// E.164 number, `sip:` URI, or `web` for a browser call.
     #[serde(deserialize_with = "callee")]
-    #[schema(value_type = String, max_length = 255, pattern = r"^(web|\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(web|\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$")]
     to: PhoneNumber,
     /// One of the tenant's numbers. Defaults to `number_id`, or the only number that can dial.
-    #[schema(value_type = Option<String>, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
+    #[schema(value_type = Option<String>, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$")]
     from: Option<PhoneNumber>,
     /// One of the tenant's numbers.
     #[schema(value_type = Option<String>, format = Uuid)]
     number_id: Option<NumberId>,
     /// Values for `{{name}}`; at most 16 KiB of JSON. Send long ids as strings.
     #[serde(default)]
-    #[schema(value_type = Variables, example = json!({"name": "Ana"}))]
+    #[schema(value_type = Variables)]
     variables: BTreeMap<String, Value>,
     /// Your own data, returned in the call and its events; at most 16 KiB of JSON.
     #[serde(default)]
-    #[schema(value_type = Metadata, example = json!({"order": "A-17"}))]
+    #[schema(value_type = Metadata)]
     metadata: Map<String, Value>,
     /// Overrides parts of the agent for this call.
     #[serde(default)]

@@ -21,7 +21,7 @@ const MAX_DIGITS: usize = 64;
 #[derive(Deserialize, ToSchema)]
 pub(super) struct SendDtmf {
     /// Keys to send; `w` pauses for half a second.
-    #[schema(min_length = 1, max_length = 64, pattern = "^[0-9*#A-Dw]+$", example = "1w2#")]
+    #[schema(min_length = 1, max_length = 64, pattern = "^[0-9*#A-Dw]+$")]
     digits: String,
 }
 

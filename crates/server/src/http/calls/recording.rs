@@ -21,12 +21,12 @@ use crate::store::calls;
 /// Download a recording.
 ///
 /// The recording is a stereo WAV, 8 or 16 kHz like the call, caller left, agent right. Supports one byte range; several return the whole file.
-/// `If-Range` takes the `ETag`.
 #[utoipa::path(
     get, path = "/calls/{id}/recording", operation_id = "fetch_recording", tag = "Calls",
     params(
         ("id" = uuid::Uuid, Path, description = "The call"),
         ("Range" = Option<String>, Header, description = "The byte range", example = "bytes=0-43", nullable = false),
+        ("If-Range" = Option<String>, Header, description = "The `ETag`; if the recording differs, the whole file is returned", nullable = false),
     ),
     responses(
         (status = 200, description = "The recording", body = Vec<u8>, content_type = "audio/wav", headers(

@@ -20,7 +20,7 @@ const MAX_TEXT: usize = 2_000;
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Say {
     /// Text to say; at least one word.
-    #[schema(min_length = 1, max_length = 2000, example = "A colleague will join us in a minute.")]
+    #[schema(min_length = 1, max_length = 2000)]
     text: String,
     /// Drop the agent's current response and speak at once, instead of after it. The agent never talks over the caller.
     #[serde(default)]

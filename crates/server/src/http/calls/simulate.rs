@@ -28,10 +28,10 @@ use crate::store::{Store, connections, numbers};
 #[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct SimulateCall {
     /// Number of a simulator connection, with an `inbound_agent_id`.
-    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$")]
     to: PhoneNumber,
     /// Caller's number. Selects the simulated behaviour, as `to` does for outbound calls.
-    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$")]
     from: PhoneNumber,
 }
 

@@ -19,7 +19,7 @@ use crate::store::calls::commands::CallCommand;
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Transfer {
     /// E.164 number or `sip:` URI.
-    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550142")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$")]
     to: PhoneNumber,
 }
 

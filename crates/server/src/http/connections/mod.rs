@@ -68,18 +68,17 @@ impl PartialSchema for ProviderName {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateConnection {
     /// Unique per tenant.
-    #[schema(example = "Main line")]
     pub(crate) name: String,
     /// A carrier or provider.
-    #[schema(value_type = ProviderName, example = "openai")]
+    #[schema(value_type = ProviderName)]
     pub(crate) provider: String,
     /// Provider-specific settings without secrets; all providers support `base_url`.
     #[serde(default)]
-    #[schema(value_type = Object, example = json!({"base_url": "https://api.example.com/v1"}))]
+    #[schema(value_type = Object)]
     pub(crate) settings: Map<String, Value>,
     /// Provider-specific secrets. Write-only.
     #[serde(default)]
-    #[schema(value_type = Credentials, example = json!({"api_key": "the secret"}))]
+    #[schema(value_type = Credentials)]
     pub(crate) credentials: Private<BTreeMap<String, String>>,
     /// Limits.
     #[serde(default)]
@@ -91,13 +90,13 @@ pub struct CreateConnection {
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateConnection {
     /// Unique per tenant.
-    #[schema(value_type = String, required = false, example = "Main line")]
+    #[schema(value_type = String, required = false)]
     name: Option<String>,
     /// Settings to set, or `null` to remove one.
-    #[schema(value_type = Option<Object>, example = json!({"base_url": "https://api.example.com/v1"}))]
+    #[schema(value_type = Option<Object>)]
     settings: Option<Map<String, Value>>,
     /// Credentials to set, or `null` to remove one. Masked values sent back have no effect.
-    #[schema(value_type = Option<CredentialChanges>, example = json!({"api_key": "the new secret"}))]
+    #[schema(value_type = Option<CredentialChanges>)]
     credentials: Option<BTreeMap<String, Option<String>>>,
     /// Limits.
     limits: Option<ConnectionLimits>,

@@ -208,7 +208,7 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
             response["description"] = conflict["detail"].clone();
             response["content"][JSON]["example"] = conflict;
         }
-        let named = headers(status);
+        let named = headers(&id, status);
         let headers = response["headers"].as_object().cloned().unwrap_or_default();
         let all: Map<_, _> = named.into_iter().chain(headers).collect();
         if !all.is_empty() {
@@ -249,9 +249,9 @@ fn resolved<'a>(schema: &'a Value, schemas: &'a Value) -> &'a Value {
     name.map_or(schema, |name| &schemas[name])
 }
 
-/// Returns the headers of every error with this status. Successes have the same, and all responses the limits, as the document's
+/// Returns the headers of an operation's errors with this status. Successes have the same, and all responses the limits, as the document's
 /// description says; at each operation they would make a tenth of the document.
-fn headers(status: &str) -> Map<String, Value> {
+fn headers(operation: &str, status: &str) -> Map<String, Value> {
     if status < "400" {
         return Map::new();
     }
@@ -273,7 +273,8 @@ fn headers(status: &str) -> Map<String, Value> {
         headers.insert("RateLimit-Policy".to_owned(), text(policy, string.clone(), "\"requests\";q=120;w=60".into()));
         headers.insert("RateLimit".to_owned(), text(left, string, "\"requests\";r=0;t=9".into()));
     }
-    if matches!(status, "429" | "503") {
+    // A call can be asked for again once the first request with its key has ended.
+    if matches!(status, "429" | "503") || (operation, status) == ("create_call", "409") {
         let seconds = json!({ "type": "integer", "minimum": 1 });
         headers.insert(
             "Retry-After".to_owned(),

@@ -88,13 +88,28 @@ fn every_operation_tells_of_every_status_and_every_status_of_its_headers() {
                 assert!(response.get("content").is_none_or(Value::is_object), "{at}");
                 assert_eq!(has("X-Request-Id"), status.as_str() >= "400", "{at}");
                 assert_eq!(has("WWW-Authenticate"), status == "401", "{at}");
-                assert_eq!(has("Retry-After"), matches!(status.as_str(), "429" | "503"), "{at}");
+                let can_be_repeated = matches!(status.as_str(), "429" | "503") || at == "post /v1/calls 409";
+                assert_eq!(has("Retry-After"), can_be_repeated, "{at}");
                 assert_eq!(has("RateLimit") && has("RateLimit-Policy"), status == "429", "{at}");
                 assert!(has("Location") || status != "201", "{at}");
                 assert!(has("Content-Range") || !matches!(status.as_str(), "206" | "416"), "{at}");
             }
         }
     }
+}
+
+#[test]
+fn headers_that_an_operation_reads_are_parameters_of_it() {
+    let document = openapi();
+    let headers = |path: &str, method: &str| {
+        let parameters = document["paths"][path][method]["parameters"].as_array().cloned().unwrap_or_default();
+        let parameters = parameters.iter().map(|parameter| resolved(parameter, &document));
+        let headers = parameters.filter(|parameter| parameter["in"] == "header");
+        headers.filter_map(|header| header["name"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(headers("/v1/calls", "post"), ["Idempotency-Key"]);
+    assert_eq!(headers("/v1/calls/{id}/recording", "get"), ["Range", "If-Range"]);
+    assert_eq!(headers("/v1/events/stream", "get"), ["Last-Event-ID"]);
 }
 
 #[test]

@@ -50,10 +50,10 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateWebhook {
     /// Public HTTPS URL; `http://` only if the operator allows it.
-    #[schema(format = "uri", pattern = "^https?://", max_length = 2048, example = "https://example.com/hooks/calls")]
+    #[schema(format = "uri", pattern = "^https?://", max_length = 2048)]
     url: String,
     /// Events to send; all if empty or absent.
-    #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
+    #[schema(value_type = Option<Vec<EventKind>>)]
     events: Option<Vec<String>>,
     /// Whether events are sent; default `true`.
     enabled: Option<bool>,
@@ -65,12 +65,11 @@ pub struct CreateWebhook {
 struct UpdateWebhook {
     /// Public HTTPS URL; `http://` only if the operator allows it.
     #[schema(
-        value_type = String, required = false, format = "uri", pattern = "^https?://", max_length = 2048,
-        example = "https://example.com/hooks/calls"
+        value_type = String, required = false, format = "uri", pattern = "^https?://", max_length = 2048
     )]
     url: Option<String>,
     /// Events to send; all if empty.
-    #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
+    #[schema(value_type = Option<Vec<EventKind>>)]
     events: Option<Vec<String>>,
     /// Whether events are sent. Disabling cancels pending deliveries.
     enabled: Option<bool>,

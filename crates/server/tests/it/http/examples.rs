@@ -1,22 +1,26 @@
-//! The examples of the OpenAPI document: one story, as the service tells it.
+//! The examples of the OpenAPI document: one story, as the service tells it, and the requests that it takes.
 //!
 //! To record them again: `just examples`
 
 mod normalize;
+mod requests;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 
 use self::normalize::{Normalizer, shape};
+use self::requests::Requests;
 use crate::harness::{Client, TestService, deliveries_of, text};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/http/openapi/examples.json");
 /// Answers, and gives a name when asked for it.
 const TALKS: &str = "+12025550100";
+/// The tenant's number.
+const NUMBER: &str = "+12025550199";
 
 #[tokio::test]
-async fn the_examples_are_what_the_service_returns() {
+async fn the_examples_are_what_the_service_takes_and_returns() {
     let service = TestService::start().await;
     let recorded = story(&service.client).await;
     service.stop().await;
@@ -32,20 +36,18 @@ async fn the_examples_are_what_the_service_returns() {
 
 /// Makes what a first call needs, places and ends it, and shows everything, by the names of schemas.
 async fn story(client: &Client) -> Value {
+    let mut requests = Requests::new(client);
     let scripted = client.create("/v1/connections", json!({ "name": "No models", "provider": "scripted" })).await;
     let simulator = json!({ "name": "Main line", "provider": "simulator", "settings": { "time_scale": 0.05 } });
-    let connection = client.create("/v1/connections", simulator).await;
-    let by = json!({ "connection_id": scripted["id"] });
-    let agent = json!({
-        "name": "Reception", "instructions": "You answer the phone of a restaurant.", "stt": by, "llm": by, "tts": by,
-        "recording": { "enabled": true },
-    });
-    let agent = client.create("/v1/agents", agent).await;
+    let connection = requests.post("CreateConnection", "/v1/connections", simulator).await;
+    let agent = json!({ "name": "Reception", "instructions": "You answer the phone of a restaurant." });
+    let agent = requests.post("CreateAgent", "/v1/agents", agent).await;
+    speak_by(client, &agent, &scripted).await;
     let number = json!({
-        "number": "+12025550199", "label": "Reception", "connection_id": connection["id"], "inbound_agent_id": agent["id"],
+        "number": NUMBER, "label": "Reception", "connection_id": connection["id"], "inbound_agent_id": agent["id"],
     });
-    let number = client.create("/v1/numbers", number).await;
-    let mut receiver = client.receiver().await;
+    let number = requests.post("CreateNumber", "/v1/numbers", number).await;
+    let mut receiver = requests.receiver().await;
     let call = json!({
         "agent_id": agent["id"], "to": TALKS, "metadata": { "order": "A-17" }, "variables": { "name": "Ana" },
     });
@@ -53,7 +55,7 @@ async fn story(client: &Client) -> Value {
     trial["dry_run"] = true.into();
     let (status, unplaced) = client.post("/v1/calls", trial).await;
     assert_eq!(status, StatusCode::OK, "{unplaced}");
-    let call = text(&client.create("/v1/calls", call).await["id"]);
+    let call = text(&requests.post("CreateCall", "/v1/calls", call).await["id"]);
 
     let path = format!("/v1/calls/{call}");
     let answered = |said: &Value| {
@@ -76,8 +78,10 @@ async fn story(client: &Client) -> Value {
         |list: Value| list["data"].as_array().and_then(|all| all.last().cloned()).expect("a list with something in it");
     let decisions = get(&format!("{path}/decisions")).await;
     let ended = decisions["data"].as_array().into_iter().flatten().find(|one| one["kind"] == "turn_ended").cloned();
-    let recorded = json!({
-        "Agent": get(&format!("/v1/agents/{}", text(&agent["id"]))).await,
+    let agent_path = format!("/v1/agents/{}", text(&agent["id"]));
+    let mut recorded = json!({
+        "Agent": get(&agent_path).await,
+        "AgentVersion": first(client, &format!("{agent_path}/versions")).await,
         "ApiKey": first(client, "/v1/api-keys").await,
         "Call": get(&path).await,
         "CallDecision": ended,
@@ -93,7 +97,20 @@ async fn story(client: &Client) -> Value {
         "WebhookDeliveryWithAttempts": get(&delivery).await,
         "WebhookEvent": delivered.body,
     });
+    requests.command().await;
+    requests.change(&agent, &connection, &number, &webhook).await;
+    requests.let_in().await;
+    recorded["Person"] = first(client, "/v1/people").await;
+    recorded.as_object_mut().expect("an object").extend(requests.sent);
     normalizer.normalize(recorded)
+}
+
+/// Gives an agent these models and a recording.
+async fn speak_by(client: &Client, agent: &Value, connection: &Value) {
+    let by = json!({ "connection_id": connection["id"] });
+    let changes = json!({ "stt": by, "llm": by, "tts": by, "recording": { "enabled": true } });
+    let (status, agent) = client.patch(&format!("/v1/agents/{}", text(&agent["id"])), changes).await;
+    assert_eq!(status, StatusCode::OK, "{agent}");
 }
 
 async fn first(client: &Client, list: &str) -> Value {
@@ -103,6 +120,7 @@ async fn first(client: &Client, list: &str) -> Value {
 
 /// Checks what the parts of the story say about each other.
 fn assert_consistent(recorded: &Value) {
+    assert_requests_fit(recorded);
     let at = |pointer: &str| recorded.pointer(pointer).unwrap_or_else(|| panic!("there is no {pointer}"));
     let same = |places: &[&str]| {
         for place in places {
@@ -168,4 +186,24 @@ fn assert_consistent(recorded: &Value) {
     let passed = at("/ConnectionTest/checks").as_array().is_some_and(|all| all.iter().all(|check| check["ok"] == true));
     assert_eq!(at("/ConnectionTest/ok"), passed);
     assert_eq!([at("/Tenant/monthly_calls/used"), at("/Tenant/stored/agents/in_use")], [1; 2]);
+}
+
+/// Checks that what was sent is about what is returned.
+fn assert_requests_fit(recorded: &Value) {
+    let fitting: [(&str, &str, &[&str]); 6] = [
+        ("CreateAgent", "Agent", &["name", "instructions"]),
+        ("CreateCall", "Call", &["agent_id", "to", "metadata", "variables"]),
+        ("CreateConnection", "Connection", &["name", "provider", "settings"]),
+        ("CreateNumber", "PhoneNumber", &["number", "label", "connection_id", "inbound_agent_id"]),
+        ("CreateWebhook", "Webhook", &["url", "events"]),
+        ("UpdatePerson", "Person", &["role"]),
+    ];
+    for (sent, shown, fields) in fitting {
+        for field in fields {
+            assert!(!recorded[sent][*field].is_null(), "{sent} has no {field}");
+            assert_eq!(recorded[sent][*field], recorded[shown][*field], "{field} of {sent} and {shown}");
+        }
+    }
+    assert_eq!(recorded["AgentVersion"]["version"], recorded["Agent"]["version"]);
+    assert_eq!(recorded["SimulateCall"]["to"], recorded["PhoneNumber"]["number"]);
 }
