@@ -9,9 +9,9 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const URL: &str = "https://mycompany.com/myapp.php?foo=1&bar=2";
 const FIELDS: &str =
     "Digits=1234&To=%2B18005551212&From=%2B14158675309&Caller=%2B14158675309&CallSid=CA1234567890ABCDE";
-/// Letters of other scripts, both blanks, an empty value, and names whose order depends on the case.
+/// Letters of other scripts, both blanks, some at the ends, an empty value, and names whose order depends on the case.
 const ODD_FIELDS: &str =
-    "CallSid=CA1&CallerName=Caf%C3%A9+%F0%9F%90%99&Body=a+b%20c&body=low&Empty=&_z=1&Z=%2B&a.b=%26";
+    "CallSid=CA1&CallerName=Caf%C3%A9+%F0%9F%90%99&Body=+a+b%20c+&body=low&Empty=&_z=1&Z=%2B&a.b=%26";
 const SIGNED: &str = "RSOYDt4T1cUTdK1PDd93/VVr8B8=";
 const SIGNED_256: &str = "033hgUJA9M/hXIZsYjwkerEP/DBm35nEri5FhCYjA5s=";
 const SETTINGS_256: &str = "key=WK1,algorithm=HMAC_SHA256";
@@ -85,7 +85,7 @@ fn twilios_own_signatures_are_genuine_and_any_change_shows() {
         Sent::form("https://mycompany.com:443/myapp.php?foo=1&bar=2", FIELDS, "kvajT1Ptam85bY51eRf/AJRuM3w="),
         Sent::form("https://a.example/x", "K=b&K=a&K=a", "Pm8xrpjqnvJue3lJnQ2I/uMJ7WU="),
         Sent::form("https://a.example/x", "B=1&A=", "16hATMGjQA0+YIqU58vqGzjGlvw="),
-        Sent::form("https://a.example/voice/x?transfer=1", ODD_FIELDS, "w9NeOYsPA9979DU/oSd4XttblQo="),
+        Sent::form("https://a.example/voice/x?transfer=1", ODD_FIELDS, "3CCxDVVscyssut4+QXDud/YkGks="),
         Sent::json(HASHED, JSON, SIGNED_HASHED),
         Sent::get("wss://a.example/media", "IVNc30jzUhSSQ8/bdPnOLN3eQGw="),
     ];
