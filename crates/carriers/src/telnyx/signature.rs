@@ -95,6 +95,10 @@ mod tests {
     const AT: i64 = 1_700_000_000;
 
     fn checked(signature: Option<&str>, timestamp: Option<&str>, body: &[u8], now: i64) -> bool {
+        checked_by(KEY, signature, timestamp, body, now)
+    }
+
+    fn checked_by(key: &str, signature: Option<&str>, timestamp: Option<&str>, body: &[u8], now: i64) -> bool {
         let mut headers = HeaderMap::new();
         for (name, value) in [(SIGNATURE, signature), (TIMESTAMP, timestamp)] {
             if let Some(value) = value {
@@ -103,7 +107,7 @@ mod tests {
         }
         let url = "https://voice.example.com/carrier/telnyx/calls/x/events";
         let request = CallbackRequest { method: &Method::POST, url, headers: &headers, body, topic: "events", now };
-        PublicKey::parse(KEY).expect("a key").check(&request).is_ok()
+        PublicKey::parse(key).expect("a key").check(&request).is_ok()
     }
 
     #[test]
@@ -112,6 +116,24 @@ mod tests {
         let signed = |now| checked(Some(GOOD), Some(&time), BODY, now);
         assert!(signed(AT) && signed(AT + 300) && signed(AT - 300));
         assert!(!signed(AT + 301) && !signed(AT - 301));
+    }
+
+    /// The vector is one that the SDK accepts: `telnyx` 4.189.0 (Python) and 7.24.0 (Node.js).
+    #[test]
+    fn letters_escapes_and_line_breaks_of_a_body_are_verified_as_they_came() {
+        let key = "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=";
+        let good = "vZT3SFpM48MK79Hc3hW/jlFdqB0rSro+CZhZphv5hY7LxlyjsPbQLpgdn4nhU5U4UI4ZiGGszfNwW+xRQn6YDQ==";
+        let fields = r#""call_control_id":"v3:x","from":"Café 🐙","to":"\u002b12025550199""#;
+        let body = format!("{{\"data\":{{\"event_type\":\"call.hangup\",\"payload\":{{{fields}}}}}}}\n");
+        let genuine = |body: &str| checked_by(key, Some(good), Some("1700000000"), body.as_bytes(), AT);
+        assert!(genuine(&body));
+        for other in [body.trim_end().to_owned(), body.replace("\\u002b", "+"), body.replace('é', "e\u{301}")] {
+            assert!(!genuine(&other), "{other}");
+        }
+        for altered in [good.trim_end_matches('=').to_owned(), good.replace('+', "-").replace('/', "_")] {
+            let genuine = checked_by(key, Some(&altered), Some("1700000000"), body.as_bytes(), AT);
+            assert!(!genuine, "the SDKs refuse this base64, too: {altered}");
+        }
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Flavour {
 ///
 /// It takes `credentials.account_sid` and `auth_token`; requests are authorised with `api_key_sid` and `api_key_secret`
 /// where those are given, but signatures are always made with the auth token. While that is being changed,
-/// `secondary_auth_token` is accepted too; signatures by HMAC-SHA256 are made with `webhook_key_secret`.
+/// `secondary_auth_token` is accepted too. A shared key signs with `webhook_key_secret` in place of the token.
 fn connect_twilio(connection: &Connection<'_>) -> Result<Carrier, String> {
     let (account, token) = (connection.required("account_sid")?, connection.required("auth_token")?);
     if !account.reveal().starts_with("AC") {

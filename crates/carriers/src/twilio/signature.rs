@@ -4,12 +4,12 @@
 //! is covered by its hash in the address (both), or signed itself (SignalWire).
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use axum::http::Method;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use data_encoding::HEXLOWER;
+use data_encoding::{HEXLOWER, HEXUPPER};
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
@@ -30,7 +30,7 @@ pub(super) enum SigningKeys {
     Twilio {
         /// The auth token of the account, and the one that takes its place.
         tokens: Vec<Secret>,
-        /// The key of signatures by HMAC-SHA256.
+        /// The secret of a shared key, which signs in place of the token where a rule of the account says so.
         shared: Option<Secret>,
     },
     /// SignalWire.
@@ -49,26 +49,28 @@ impl SigningKeys {
         match self {
             Self::Twilio { tokens, shared } => {
                 let signature = signature(request, &[TWILIO_SIGNATURE])?;
-                let (algorithm, text) = (Algorithm::of(request)?, appended_by_twilio(request)?);
-                let keys: Vec<&Secret> = match (algorithm, shared) {
-                    (Algorithm::Sha1, _) => tokens.iter().collect(),
-                    (Algorithm::Sha256, Some(shared)) => vec![shared],
-                    (Algorithm::Sha256, None) => {
-                        return wrong(
-                            "Twilio signed the request with a shared key: put it into credentials.webhook_key_secret.",
-                        );
-                    }
-                };
-                let genuine = STANDARD
-                    .decode(signature)
-                    .is_ok_and(|code| keys.iter().any(|key| algorithm.signed(key, url, text.as_bytes(), &code)));
-                if genuine { Ok(()) } else { wrong(NOT_GENUINE) }
+                let text = appended(request, Repeated::Distinct)?;
+                let settings = request.header(TWILIO_SETTINGS).unwrap_or_default().trim();
+                let algorithm = Algorithm::of(settings)?;
+                // Only requests signed by a shared key have settings. That one can sign by both algorithms, the token by one.
+                let tokens = tokens.iter().filter(|_| matches!(algorithm, Algorithm::Sha1));
+                let by_shared = shared.iter().filter(|_| !settings.is_empty());
+                let genuine = STANDARD.decode(signature).is_ok_and(|code| {
+                    tokens.chain(by_shared).any(|key| algorithm.signed(key, url, text.as_bytes(), &code))
+                });
+                match (genuine, shared) {
+                    (true, _) => Ok(()),
+                    (false, None) if !settings.is_empty() => wrong(NO_SHARED_KEY),
+                    (false, _) => wrong(NOT_GENUINE),
+                }
             }
             Self::SignalWire { signing } => {
                 let signature = signature(request, &[SIGNALWIRE_SIGNATURE, TWILIO_SIGNATURE])?;
                 let as_twilio = |code: Vec<u8>| {
-                    appended_by_twilio(request)
-                        .is_ok_and(|text| Algorithm::Sha1.signed(signing, url, text.as_bytes(), &code))
+                    [Repeated::Distinct, Repeated::AsSent].into_iter().any(|repeated| {
+                        appended(request, repeated)
+                            .is_ok_and(|text| Algorithm::Sha1.signed(signing, url, text.as_bytes(), &code))
+                    })
                 };
                 let of_body = |code: Vec<u8>| Algorithm::Sha1.signed(signing, url, request.body, &code);
                 let genuine = STANDARD.decode(signature).is_ok_and(as_twilio)
@@ -81,6 +83,8 @@ impl SigningKeys {
 
 const NOT_GENUINE: &str = "The request's signature does not fit. Check that the connection holds the account's current \
                            key for signatures, and that SWITCHHOOK_PUBLIC_URL is the address that the carrier uses.";
+const NO_SHARED_KEY: &str =
+    "Twilio signed the request with a shared key: put its secret into credentials.webhook_key_secret.";
 
 fn wrong<T>(words: &str) -> Result<T, CallbackError> {
     Err(CallbackError::Signature(words.to_owned()))
@@ -98,25 +102,26 @@ enum Algorithm {
 }
 
 impl Algorithm {
-    /// As the settings header says: `key=…,algorithm=…`.
-    fn of(request: &CallbackRequest<'_>) -> Result<Self, CallbackError> {
-        let settings = request.header(TWILIO_SETTINGS).unwrap_or_default();
+    /// The algorithm of the settings header: `key=…,algorithm=…`.
+    fn of(settings: &str) -> Result<Self, CallbackError> {
         let named = settings.split(',').find_map(|part| {
             let (name, value) = part.split_once('=')?;
-            (name.trim() == "algorithm").then_some(value.trim())
+            let value = value.trim();
+            (name.trim() == "algorithm" && !value.is_empty()).then_some(value)
         });
         match named {
-            None | Some("HMAC_SHA1") => Ok(Self::Sha1),
-            Some("HMAC_SHA256") => Ok(Self::Sha256),
+            None => Ok(Self::Sha1),
+            Some(name) if name.eq_ignore_ascii_case("HMAC_SHA1") => Ok(Self::Sha1),
+            Some(name) if name.eq_ignore_ascii_case("HMAC_SHA256") => Ok(Self::Sha256),
             Some(_) => wrong("The request is signed by an algorithm that is not known here."),
         }
     }
 
     /// Whether `code` signs one of the forms of `url` followed by `text`. Codes are compared in constant time.
     fn signed(self, key: &Secret, url: &str, text: &[u8], code: &[u8]) -> bool {
-        addresses(url).iter().any(|url| match self {
-            Self::Sha1 => fits::<Hmac<Sha1>>(key, url, text, code),
-            Self::Sha256 => fits::<Hmac<Sha256>>(key, url, text, code),
+        spellings(url).iter().flat_map(|url| addresses(url)).any(|url| match self {
+            Self::Sha1 => fits::<Hmac<Sha1>>(key, &url, text, code),
+            Self::Sha256 => fits::<Hmac<Sha256>>(key, &url, text, code),
         })
     }
 }
@@ -126,6 +131,45 @@ fn fits<M: Mac + KeyInit>(key: &Secret, url: &str, text: &[u8], code: &[u8]) -> 
     mac.update(url.as_bytes());
     mac.update(text);
     mac.verify_slice(code).is_ok()
+}
+
+/// The address with its query as it came, and as senders and proxies also escape it: each holds the same fields.
+fn spellings(url: &str) -> Vec<Cow<'_, str>> {
+    let mut spellings = vec![Cow::Borrowed(url)];
+    let Some((address, query)) = url.split_once('?') else { return spellings };
+    let unescaped = query.replace("%27", "'").replace("%3A", ":").replace("%40", "@");
+    for query in [unescaped, query.replace('\'', "%27"), as_node_escapes(query)] {
+        let other: Cow<'_, str> = Cow::Owned(format!("{address}?{query}"));
+        if !spellings.contains(&other) {
+            spellings.push(other);
+        }
+    }
+    spellings
+}
+
+/// The fields of a query as `querystring` of Node.js writes them, with `%20` for a blank.
+fn as_node_escapes(query: &str) -> String {
+    let mut written = String::new();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        if !written.is_empty() {
+            written.push('&');
+        }
+        escape(&name, &mut written);
+        written.push('=');
+        escape(&value, &mut written);
+    }
+    written
+}
+
+fn escape(text: &str, written: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
+            written.push(char::from(byte));
+        } else {
+            written.push('%');
+            written.push_str(&HEXUPPER.encode(&[byte]));
+        }
+    }
 }
 
 /// The address as it is, without its port, and with the usual one: carriers are not of one mind.
@@ -144,38 +188,47 @@ fn addresses(url: &str) -> Vec<Cow<'_, str>> {
     addresses
 }
 
-/// Returns the text that Twilio appends to the address.
-fn appended_by_twilio(request: &CallbackRequest<'_>) -> Result<String, CallbackError> {
-    if has_no_body(request) {
+/// Returns the text that is appended to the address.
+fn appended(request: &CallbackRequest<'_>, repeated: Repeated) -> Result<String, CallbackError> {
+    // Of a GET nothing but the address is read.
+    if *request.method == Method::GET {
         return Ok(String::new());
     }
-    if let Some(fields) = form(request) {
+    if let Some(fields) = form(request, repeated) {
         return Ok(fields);
     }
-    match request.query(BODY_HASH).and_then(|hash| HEXLOWER.decode(hash.as_bytes()).ok()) {
+    match request.query(BODY_HASH) {
+        None if request.body.is_empty() => Ok(String::new()),
         // Anybody can hash a body; that it is this one is what the signature of the address says.
-        Some(hash) if hash == Sha256::digest(request.body).as_slice() => Ok(String::new()),
+        Some(hash) if HEXLOWER.encode(Sha256::digest(request.body).as_slice()) == hash => Ok(String::new()),
         _ => wrong("The request's body is not covered by its signature."),
     }
 }
 
-/// Whether there is nothing but the address to be signed, and nothing but the address is read.
-fn has_no_body(request: &CallbackRequest<'_>) -> bool {
-    *request.method == Method::GET || request.body.is_empty()
+/// How the values of a name that is repeated are signed.
+#[derive(Clone, Copy)]
+enum Repeated {
+    /// Each value once, sorted, by Twilio.
+    Distinct,
+    /// All of them in their order, by SignalWire.
+    AsSent,
 }
 
-/// The fields of a form, each name followed by its value, sorted by names. A name that is repeated is followed by its distinct
-/// values, sorted.
-fn form(request: &CallbackRequest<'_>) -> Option<String> {
+/// The fields of a form, each name followed by its value, sorted by names.
+fn form(request: &CallbackRequest<'_>, repeated: Repeated) -> Option<String> {
     if !request.is_of_type("application/x-www-form-urlencoded") {
         return None;
     }
-    let mut fields: BTreeMap<Cow<'_, str>, BTreeSet<Cow<'_, str>>> = BTreeMap::new();
+    let mut fields: BTreeMap<Cow<'_, str>, Vec<Cow<'_, str>>> = BTreeMap::new();
     for (name, value) in form_urlencoded::parse(request.body) {
-        fields.entry(name).or_default().insert(value);
+        fields.entry(name).or_default().push(value);
     }
     let mut text = String::new();
-    for (name, values) in fields {
+    for (name, mut values) in fields {
+        if matches!(repeated, Repeated::Distinct) {
+            values.sort_unstable();
+            values.dedup();
+        }
         for value in values {
             text.push_str(&name);
             text.push_str(&value);
@@ -207,7 +260,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         if let Ok(signature) = HeaderValue::from_bytes(part(0)) {
-            headers.insert(HeaderName::from_static("x-twilio-signature"), signature);
+            headers.insert(HeaderName::from_static(TWILIO_SIGNATURE), signature);
         }
         let url = &String::from_utf8_lossy(part(1));
         let check = |headers: &HeaderMap| {
@@ -217,7 +270,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
         };
         let plain = check(&headers);
         if let Ok(settings) = HeaderValue::from_bytes(part(3)) {
-            headers.insert(HeaderName::from_static("x-twilio-signature-settings"), settings);
+            headers.insert(HeaderName::from_static(TWILIO_SETTINGS), settings);
         }
         switchhook_fuzz::Read { taken: plain.min(1), given: check(&headers) }
     },

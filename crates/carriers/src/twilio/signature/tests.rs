@@ -1,4 +1,5 @@
-//! The vectors are those that the vendors' own libraries compute.
+//! The vectors are those that the vendors' own libraries compute: `twilio` 9.13.0 (Python) and 6.3.1 (Node.js), and
+//! `@signalwire/compatibility-api` 3.2.0.
 
 use axum::http::{HeaderMap, header};
 
@@ -8,9 +9,16 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const URL: &str = "https://mycompany.com/myapp.php?foo=1&bar=2";
 const FIELDS: &str =
     "Digits=1234&To=%2B18005551212&From=%2B14158675309&Caller=%2B14158675309&CallSid=CA1234567890ABCDE";
+/// Letters of other scripts, both blanks, some at the ends, an empty value, and names whose order depends on the case.
+const ODD_FIELDS: &str =
+    "CallSid=CA1&CallerName=Caf%C3%A9+%F0%9F%90%99&Body=+a+b%20c+&body=low&Empty=&_z=1&Z=%2B&a.b=%26";
 const SIGNED: &str = "RSOYDt4T1cUTdK1PDd93/VVr8B8=";
 const SIGNED_256: &str = "033hgUJA9M/hXIZsYjwkerEP/DBm35nEri5FhCYjA5s=";
 const SETTINGS_256: &str = "key=WK1,algorithm=HMAC_SHA256";
+const HASHED: &str =
+    "https://example.com/myapp?bodySHA256=5ccde7145dfb8f56479710896586cb9d5911809d83afbe34627818790db0aec9";
+const JSON: &str = r#"{"CallSid":"CA1234567890ABCDE","Caller":"+12349013030"}"#;
+const SIGNED_HASHED: &str = "hPXmLwIy3Fgqv1i9KPmH/HhQ6zo=";
 
 /// A request as it comes in.
 #[derive(Clone)]
@@ -71,16 +79,14 @@ fn signalwire() -> SigningKeys {
 
 #[test]
 fn twilios_own_signatures_are_genuine_and_any_change_shows() {
-    let hashed =
-        "https://example.com/myapp?bodySHA256=5ccde7145dfb8f56479710896586cb9d5911809d83afbe34627818790db0aec9";
-    let json = r#"{"CallSid":"CA1234567890ABCDE","Caller":"+12349013030"}"#;
     let genuine = [
         Sent::form(URL, FIELDS, SIGNED),
         Sent::form(URL, FIELDS, SIGNED_256).with(TWILIO_SETTINGS, SETTINGS_256),
         Sent::form("https://mycompany.com:443/myapp.php?foo=1&bar=2", FIELDS, "kvajT1Ptam85bY51eRf/AJRuM3w="),
         Sent::form("https://a.example/x", "K=b&K=a&K=a", "Pm8xrpjqnvJue3lJnQ2I/uMJ7WU="),
         Sent::form("https://a.example/x", "B=1&A=", "16hATMGjQA0+YIqU58vqGzjGlvw="),
-        Sent::json(hashed, json, "hPXmLwIy3Fgqv1i9KPmH/HhQ6zo="),
+        Sent::form("https://a.example/voice/x?transfer=1", ODD_FIELDS, "3CCxDVVscyssut4+QXDud/YkGks="),
+        Sent::json(HASHED, JSON, SIGNED_HASHED),
         Sent::get("wss://a.example/media", "IVNc30jzUhSSQ8/bdPnOLN3eQGw="),
     ];
     for sent in genuine {
@@ -144,6 +150,51 @@ fn only_known_algorithms_with_their_own_key_count() {
 }
 
 #[test]
+fn a_shared_key_signs_by_either_algorithm_where_the_settings_come_with_it() {
+    let secret = |text: &str| Secret::new(text.to_owned());
+    let keys = SigningKeys::Twilio { tokens: vec![secret("54321")], shared: Some(secret("12345")) };
+    let sent = |signature, settings| Sent::form(URL, FIELDS, signature).with(TWILIO_SETTINGS, settings);
+    for (signature, settings) in [
+        (SIGNED, "key=WK1,algorithm=HMAC_SHA1"),
+        (SIGNED, "key=WK1,algorithm="),
+        (SIGNED_256, "key=WK1, algorithm = hmac_sha256"),
+        (SIGNED_256, "algorithm=,algorithm=HMAC_SHA256"),
+    ] {
+        assert!(sent(signature, settings).is_genuine(&keys), "{settings}");
+    }
+    assert!(!Sent::form(URL, FIELDS, SIGNED).is_genuine(&keys), "without settings the token signs");
+    assert!(Sent::form(URL, FIELDS, "DhEM0O+7fM1ZaLSSD70e0cqtHo8=").is_genuine(&keys));
+    let without = SigningKeys::Twilio { tokens: vec![secret("54321")], shared: None };
+    sent(SIGNED, "key=WK1,algorithm=HMAC_SHA1").check(|request| {
+        let refused = without.check(request, request.url).expect_err("there is no shared key");
+        assert!(refused.to_string().contains("credentials.webhook_key_secret"), "{refused}");
+        Err(refused)
+    });
+}
+
+#[test]
+fn a_query_counts_however_its_characters_are_escaped() {
+    let [city, sip] = ["CallSid=CA1&FromCity=", "Caller="].map(|field| format!("https://a.example/voice?{field}"));
+    let raw = "KU0tfXhe8fpE6N3+2A5kXqmwVDk="; // of Trezzo+Sull'Adda
+    let blank = "YbHIkS4030PNby8Nuyx1YX8eD2A="; // of Trezzo%20Sull'Adda
+    let quote = "J+gHK3oxDBcPlGgSYeTk7miYNE4="; // of Trezzo+Sull%27Adda
+    let table: [(String, &[&str]); 4] = [
+        (format!("{city}Trezzo+Sull'Adda"), &[raw, blank, quote]),
+        (format!("{city}Trezzo+Sull%27Adda"), &[raw, blank, quote]),
+        (format!("{sip}sip:1@b.c"), &["/xyMs8PsmFra+46tuUX6YzUZqUQ=", "84cTXd5o4xxLNXqfqIeD65wsq4M="]),
+        (format!("{sip}sip%3A1%40b.c"), &["/xyMs8PsmFra+46tuUX6YzUZqUQ=", "84cTXd5o4xxLNXqfqIeD65wsq4M="]),
+    ];
+    for (url, signatures) in table {
+        for signature in signatures {
+            assert!(Sent::get(&url, signature).is_genuine(&twilio()), "{url} {signature}");
+            for changed in [url.replace('1', "2"), url.replace('=', "%3D"), format!("{url}&A=1"), format!("{url}'")] {
+                assert!(!Sent::get(&changed, signature).is_genuine(&twilio()), "{changed}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_body_that_the_signature_does_not_cover_is_refused() {
     let url = "wss://a.example/media";
     let signature = "IVNc30jzUhSSQ8/bdPnOLN3eQGw=";
@@ -151,6 +202,7 @@ fn a_body_that_the_signature_does_not_cover_is_refused() {
     assert!(!Sent::json(url, r#"{"CallStatus":"completed"}"#, signature).is_genuine(&twilio()));
     assert!(!Sent { kind: "text/plain", ..Sent::form(url, "CallStatus=completed", signature) }.is_genuine(&twilio()));
     assert!(!Sent::form(url, "CallStatus=completed", signature).is_genuine(&twilio()));
+    assert!(!Sent::json(HASHED, "", SIGNED_HASHED).is_genuine(&twilio()), "the body was taken away");
 }
 
 #[test]
@@ -169,15 +221,23 @@ fn signalwire_signs_forms_and_bodies() {
             assert!(!changed.is_genuine(&signalwire()), "{} {}", changed.url, changed.body);
         }
     }
-    let hashed =
-        "https://example.com/myapp?bodySHA256=5ccde7145dfb8f56479710896586cb9d5911809d83afbe34627818790db0aec9";
-    let json = r#"{"CallSid":"CA1234567890ABCDE","Caller":"+12349013030"}"#;
-    let as_twilio = Sent::json(hashed, json, "hPXmLwIy3Fgqv1i9KPmH/HhQ6zo=").by_signalwire();
+    let as_twilio = Sent::json(HASHED, JSON, SIGNED_HASHED).by_signalwire();
     let same_key = SigningKeys::SignalWire { signing: Secret::new("12345".to_owned()) };
     assert!(as_twilio.is_genuine(&same_key), "a body whose hash is in the address");
-    assert!(!Sent { body: json.replace('1', "3"), ..as_twilio }.is_genuine(&same_key));
+    assert!(!Sent { body: JSON.replace('1', "3"), ..as_twilio }.is_genuine(&same_key));
     let upper = Sent { headers: vec![("X-SignalWire-Signature", body.headers[0].1.to_uppercase())], ..body };
     assert!(!upper.is_genuine(&signalwire()), "its digits are lower-case");
+}
+
+#[test]
+fn signalwire_signs_each_value_of_a_repeated_field_in_its_order() {
+    let sent = |body| Sent::form("https://a.example/x", body, "8R9LtarsqLvvDVp8dAaCQkw2Pfo=").by_signalwire();
+    assert!(sent("K=b&K=a&K=a").is_genuine(&signalwire()));
+    for other in ["K=a&K=a&K=b", "K=b&K=a", "K=b&K=a&K=a&K=a"] {
+        assert!(!sent(other).is_genuine(&signalwire()), "{other}");
+    }
+    let as_twilio = Sent::form("https://a.example/x", "K=b&K=a&K=a", "QrMNeocEPpxrqpfWT/rT5BYwkaI=");
+    assert!(as_twilio.is_genuine(&signalwire()), "each value once and sorted, as Twilio does");
 }
 
 #[test]
