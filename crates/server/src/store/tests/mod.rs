@@ -12,6 +12,7 @@ mod rate;
 mod schema;
 mod search;
 mod statistics;
+mod temporary;
 mod tenants;
 mod transcript;
 mod versions;
