@@ -22,7 +22,7 @@ const LIMITED: &str = "53400";
 pub enum Symptom {
     /// The disk is full.
     FullDisk,
-    /// Statements that the connection has prepared are of an earlier schema.
+    /// Statements that the connection has prepared are of an earlier schema, or a pooler has lost them.
     OutdatedStatements,
 }
 
@@ -38,11 +38,13 @@ impl Symptom {
         Self::of_state(error.code(), error.routine())
     }
 
-    /// The state of a changed result is that of every feature which PostgreSQL lacks.
+    /// The state of a changed result is that of every feature which PostgreSQL lacks. A pooler that does not know which statements a connection has
+    /// prepared answers that one does not exist, or exists already.
     fn of_state(state: &str, routine: Option<&str>) -> Option<Self> {
         match state {
             "53100" => Some(Self::FullDisk),
             "0A000" if routine == Some("RevalidateCachedQuery") => Some(Self::OutdatedStatements),
+            "26000" | "42P05" => Some(Self::OutdatedStatements),
             _ => None,
         }
     }
@@ -123,11 +125,13 @@ mod tests {
     use crate::store::{testing, why_unwritable};
 
     #[test]
-    fn a_changed_result_is_told_from_other_features_that_are_missing() {
+    fn outdated_statements_are_told_from_other_errors() {
         for (state, routine, expected) in [
             ("53100", Some("mdextend"), Some(Symptom::FullDisk)),
             ("53200", Some("mdextend"), None),
             ("0A000", Some("RevalidateCachedQuery"), Some(Symptom::OutdatedStatements)),
+            ("26000", Some("FetchPreparedStatement"), Some(Symptom::OutdatedStatements)),
+            ("42P05", None, Some(Symptom::OutdatedStatements)),
             ("0A000", Some("transformLockingClause"), None),
             ("0A000", None, None),
         ] {

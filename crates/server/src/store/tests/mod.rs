@@ -9,6 +9,7 @@ mod past;
 mod pooling;
 mod pruning;
 mod rate;
+mod roles;
 mod schema;
 mod search;
 mod statistics;
