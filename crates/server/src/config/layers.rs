@@ -1,6 +1,7 @@
 //! Sources of settings.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::ConfigError;
@@ -21,6 +22,19 @@ fn is_misspelt(name: &str, setting: &str) -> bool {
 fn is_quoted(text: &str) -> bool {
     let text = text.trim();
     text.len() > 1 && ['"', '\''].iter().any(|mark| text.starts_with(*mark) && text.ends_with(*mark))
+}
+
+/// Checks that the variables of this service can be read. One that is not text would count as not set, and a default take its place: another
+/// data directory, for example, with a new key and an empty database.
+pub(super) fn check_text(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<(), ConfigError> {
+    for (name, value) in variables {
+        let name = name.to_string_lossy();
+        if name.starts_with(PREFIX) && value.to_str().is_none() {
+            // The value may be a secret.
+            return Err(ConfigError(format!("{name} is not UTF-8: write it in UTF-8.")));
+        }
+    }
+    Ok(())
 }
 
 /// Settings from the command line.

@@ -110,6 +110,7 @@ impl Config {
     /// # Errors
     /// A sentence that names the setting and its source.
     pub fn load(file: Option<&Path>, flags: &Flags) -> Result<Self, ConfigError> {
+        layers::check_text(std::env::vars_os())?;
         let environment = |name: &str| std::env::var(name).ok();
         let layers = Layers::read(file, environment, flags)?;
         let mut config = Self::from_layers(&layers)?;

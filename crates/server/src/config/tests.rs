@@ -1,3 +1,6 @@
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+
 use super::*;
 
 fn load(environment: &[(&str, &str)]) -> Result<Config, String> {
@@ -142,6 +145,15 @@ fn line_breaks_behind_a_value_do_not_count() {
 }
 
 #[test]
+fn a_variable_that_is_not_text_does_not_count_as_not_set() {
+    let check =
+        |name: &str| layers::check_text([(name.into(), OsString::from_vec(b"/srv/b\xfcro".to_vec()))].into_iter());
+    let error = check("SWITCHHOOK_DATA_DIR").expect_err("Latin-1").to_string();
+    assert!(error.starts_with("SWITCHHOOK_DATA_DIR is not UTF-8") && !error.contains("srv"), "{error}");
+    check("LC_NAME").expect("a variable of another program");
+}
+
+#[test]
 fn the_public_address_is_stored_as_requests_use_it() {
     for (text, stored) in [
         ("https://voice.example.com", "https://voice.example.com"),
@@ -175,7 +187,10 @@ fn variables_that_look_like_a_setting_are_named_with_what_was_meant() {
         "SWITCHHOOK_DOMAIN",
         "SWITCHHOOK_NODES",
         "SWITCHHOOK_IMAGE",
+        "SWITCHHOOK_PORT_8080_TCP",
+        "SWITCHHOOK_PORT_8080_TCP_ADDR",
         "SWITCHHOOK_SERVICE_HOST",
+        "SWITCHHOOK_SERVICE_PORT",
         "SWITCHHOOK_URL",
         "SWITCHHOOK_API_KEY",
         "SWITCHHOOK_LISTEN",

@@ -26,17 +26,28 @@ impl TooSlow {
     }
 }
 
-/// A request's body with a deadline.
+/// A request's body with a deadline. The connection learns if it is not read to its end.
 #[derive(Debug)]
 pub(super) struct TimedBody {
     body: Incoming,
     by: Instant,
     alarm: Alarm,
+    exchange: Arc<Exchange>,
+    /// Whether the end was read.
+    ended: bool,
 }
 
 impl TimedBody {
-    pub(super) fn new(body: Incoming, limit: Duration) -> Self {
-        Self { body, by: Instant::now() + limit, alarm: Alarm::default() }
+    pub(super) fn new(body: Incoming, limit: Duration, exchange: Arc<Exchange>) -> Self {
+        Self { body, by: Instant::now() + limit, alarm: Alarm::default(), exchange, ended: false }
+    }
+}
+
+impl Drop for TimedBody {
+    fn drop(&mut self) {
+        if !self.ended && !self.body.is_end_stream() {
+            self.exchange.leave_body();
+        }
     }
 }
 
@@ -51,7 +62,10 @@ impl HttpBody for TimedBody {
                 ready!(this.alarm.poll(cx, Some(this.by)));
                 Poll::Ready(Some(Err(TooSlow.into())))
             }
-            Poll::Ready(frame) => Poll::Ready(frame.map(|frame| frame.map_err(Into::into))),
+            Poll::Ready(frame) => {
+                this.ended |= frame.is_none();
+                Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
@@ -12,6 +13,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::Timeouts;
 use super::places::ConnectionPlace;
 
+/// Maximum bytes of a body that nothing reads, before the connection is reset.
+const DISCARDED: usize = 16 * 1024 * 1024;
+
 /// The state of a connection between requests and responses. It selects the timeout.
 #[derive(Debug)]
 pub(super) struct Exchange {
@@ -19,6 +23,8 @@ pub(super) struct Exchange {
     state: Mutex<ConnectionState>,
     /// The connection's task, woken when the deadline changes.
     reader: Mutex<Option<Waker>>,
+    /// Whether the client may still be sending a body that nothing reads.
+    unread: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +42,18 @@ enum ConnectionState {
 impl Exchange {
     pub(super) fn new(timeouts: Timeouts) -> Self {
         let first = ConnectionState::Header { until: Instant::now() + timeouts.header };
-        Self { timeouts, state: Mutex::new(first), reader: Mutex::default() }
+        Self { timeouts, state: Mutex::new(first), reader: Mutex::default(), unread: AtomicBool::default() }
     }
 
     /// Records that a request's header is complete.
     pub(super) fn begin(&self) {
+        self.unread.store(false, Ordering::Relaxed);
         *self.state() = ConnectionState::Answering;
+    }
+
+    /// Records that nothing reads the rest of the request's body.
+    pub(super) fn leave_body(&self) {
+        self.unread.store(true, Ordering::Relaxed);
     }
 
     /// Records that the response has been written.
@@ -108,13 +120,34 @@ pub(super) struct Guarded {
     writing: Alarm,
     /// Since when the client has read nothing of the pending data.
     stalled: Option<Instant>,
+    /// Until when an unread body is discarded, after the response.
+    discarding: Option<Instant>,
+    discarded: usize,
     _place: ConnectionPlace,
 }
 
 impl Guarded {
     pub(super) fn new(stream: TcpStream, timeouts: Timeouts, exchange: Arc<Exchange>, place: ConnectionPlace) -> Self {
         let (reading, writing) = (Alarm::default(), Alarm::default());
-        Self { stream, timeouts, exchange, reading, writing, stalled: None, _place: place }
+        let (stalled, discarding) = (None, None);
+        Self { stream, timeouts, exchange, reading, writing, stalled, discarding, discarded: 0, _place: place }
+    }
+
+    /// Reads the rest of a body after the response. The kernel would otherwise reset the connection, and a proxy that is still sending would answer
+    /// 502 in place of the response.
+    fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let limit = self.timeouts.header;
+        let until = *self.discarding.get_or_insert_with(|| Instant::now() + limit);
+        let mut bytes = [0; 8 * 1024];
+        while self.discarded < DISCARDED {
+            let mut buffer = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => self.discarded += buffer.filled().len(),
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return self.reading.poll(cx, Some(until)),
+            }
+        }
+        Poll::Ready(())
     }
 
     fn written<T>(&mut self, cx: &mut Context<'_>, written: Poll<Result<T>>) -> Poll<Result<T>> {
@@ -166,6 +199,13 @@ impl AsyncWrite for Guarded {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+        let this = self.get_mut();
+        if this.discarding.is_none() {
+            ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
+        }
+        if this.exchange.unread.load(Ordering::Relaxed) {
+            ready!(this.poll_discard(cx));
+        }
+        Poll::Ready(Ok(()))
     }
 }

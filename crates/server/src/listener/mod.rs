@@ -166,7 +166,7 @@ impl hyper::service::Service<Request<Incoming>> for Handler {
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         self.exchange.begin();
         let (router, exchange, limit) = (self.router.clone(), self.exchange.clone(), self.timeouts.body);
-        let mut request = request.map(|body| TimedBody::new(body, limit));
+        let mut request = request.map(|body| TimedBody::new(body, limit, exchange.clone()));
         request.extensions_mut().insert(ConnectInfo(self.peer));
         Box::pin(async move {
             let response = router.oneshot(request).await?;

@@ -89,7 +89,9 @@ fn is_code_of_sqlite(code: u32) -> bool {
     const IO_ERROR: u32 = 10;
     const FULL: u32 = 13;
     const CANNOT_OPEN: u32 = 14;
-    matches!(code & 0xff, BUSY | READ_ONLY | IO_ERROR | FULL | CANNOT_OPEN)
+    // Locks were not granted in time, as on network file systems.
+    const PROTOCOL: u32 = 15;
+    matches!(code & 0xff, BUSY | READ_ONLY | IO_ERROR | FULL | CANNOT_OPEN | PROTOCOL)
 }
 
 #[cfg(test)]
@@ -136,7 +138,7 @@ mod tests {
 
     #[test]
     fn codes_of_sqlite_are_judged_without_their_extension() {
-        for code in [5, 261, 517, 773, 8, 264, 10, 266, 4106, 13, 14, 270] {
+        for code in [5, 261, 517, 773, 8, 264, 10, 266, 4106, 6410, 13, 14, 270, 15] {
             assert!(is_code_of_sqlite(code), "{code}");
         }
         for code in [1, 6, 11, 19, 2067, 20, 26] {

@@ -326,7 +326,9 @@ impl Store {
                 writer.migrate(&up_to(sqlx_macros::migrate!("migrations/sqlite"))).await?;
                 Ok(writer.prepare_for_much(false).await?)
             }
-            Backend::Postgres { pool, .. } => Ok(up_to(sqlx_macros::migrate!("migrations/postgres")).run(pool).await?),
+            Backend::Postgres { pool, .. } => {
+                postgres::migrate(pool, &up_to(sqlx_macros::migrate!("migrations/postgres"))).await
+            }
         }
     }
 

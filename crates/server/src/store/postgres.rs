@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgSslMode};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _};
 use tokio::time::{Instant, timeout_at};
@@ -24,9 +25,17 @@ const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 const SILENT: &str = "could not connect to PostgreSQL: it does not answer, or the pooler at this address has fewer than two \
     connections for this service";
 
-/// Makes PostgreSQL end a transaction that is idle for 5 s. A node that is suspended or whose machine is gone would otherwise keep
-/// its locks, and other nodes would wait for them, for example to renew their leases.
-const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5000";
+/// What each session has, whatever the role, the database or the server sets. PostgreSQL ends a transaction that is idle for 5 s: a node that is
+/// suspended or whose machine is gone would otherwise keep its locks, and other nodes would wait for them, for example to renew their leases.
+/// Transactions see what others committed before each statement, on which their locks rely. A commit waits for the disk: a dial that a crash
+/// of the server forgets would be repeated.
+const SESSION: &str = "SET idle_in_transaction_session_timeout = 5000; SET default_transaction_isolation = 'read committed'; \
+    SELECT set_config('synchronous_commit', 'local', FALSE) WHERE current_setting('synchronous_commit') = 'off'";
+/// Takes away the limits of a role for requests. `transaction_timeout` exists since PostgreSQL 17.
+const UNLIMITED: &str = "SELECT set_config(name, '0', FALSE) FROM pg_settings \
+    WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')";
+const FORBIDDEN: &str = "the role of the database address may not create tables: make it the owner of the database, or grant it CREATE on a \
+    schema of its search_path (since PostgreSQL 15, others than the owner need this for public, too)";
 const INVALID: &str = "the database URL is not a valid postgres:// address";
 /// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
@@ -87,6 +96,7 @@ async fn look_at(options: &PgConnectOptions) -> anyhow::Result<(ServerLimits, Po
     if !can_write(&mut connection).await? {
         return Err(ReadOnly.into());
     }
+    check_encoding(&mut connection).await?;
     let limits = ServerLimits::read(&mut connection).await.context("could not read the limits of PostgreSQL")?;
     // A server that closes first has ended them already.
     let _ = tokio::join!(connection.close(), other.close());
@@ -126,7 +136,7 @@ fn pool(connections: u32, symptoms: Symptoms, pooling: Pooling) -> PgPoolOptions
         })
         .after_connect(|connection, _| {
             Box::pin(async move {
-                connection.execute(END_IDLE_TRANSACTIONS).await?;
+                connection.execute(sqlx::raw_sql(SESSION)).await?;
                 if can_write(connection).await? {
                     return Ok(());
                 }
@@ -150,6 +160,41 @@ async fn end_older_session(connection: &mut PgConnection, age: Duration) {
 async fn can_write(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     let row = connection.fetch_one(sqlx::raw_sql("SHOW transaction_read_only")).await?;
     Ok(row.try_get::<&str, _>(0)? == "off")
+}
+
+/// Checks that the database can store every letter. It would otherwise refuse the words of a call while somebody speaks, or cut letters in two.
+async fn check_encoding(connection: &mut PgConnection) -> anyhow::Result<()> {
+    let row = connection.fetch_one(sqlx::raw_sql("SHOW server_encoding")).await?;
+    let encoding: &str = row.try_get(0)?;
+    anyhow::ensure!(
+        encoding == "UTF8",
+        "the database stores text as {encoding}, which cannot hold the words of every call: create another one with \
+         `CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`"
+    );
+    Ok(())
+}
+
+/// Migrates the schema over a connection of its own. A migration of many calls, or the wait for that of another node, takes longer than a role
+/// may allow requests.
+pub(super) async fn migrate(pool: &PgPool, migrator: &Migrator) -> anyhow::Result<()> {
+    let mut connection = pool.acquire().await?.detach();
+    connection.execute(sqlx::raw_sql(UNLIMITED)).await?;
+    let migrated = migrator.run(&mut connection).await;
+    // What is migrated is committed.
+    let _ = connection.close().await;
+    migrated.map_err(|error| {
+        let forbidden = may_not_create(&error);
+        let error = anyhow::Error::from(error);
+        if forbidden { error.context(FORBIDDEN) } else { error }
+    })
+}
+
+/// Returns whether PostgreSQL refuses to create a table, or the role has no schema to create it in.
+fn may_not_create(error: &MigrateError) -> bool {
+    const STATES: [&str; 2] = ["42501", "3F000"];
+    let (MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) = error else { return false };
+    let state = error.as_database_error().and_then(|error| error.code());
+    state.is_some_and(|state| STATES.contains(&state.as_ref()))
 }
 
 /// Parses an address as libpq understands it.

@@ -30,6 +30,9 @@ const LOG_SIZE_LIMIT: &str = "16777216";
 const REBUILT: i64 = 16_384;
 /// Free pages returned per transaction, and pages to keep for reuse.
 const PAGES_PER_STEP: i64 = 256;
+/// Where SQLite keeps what is temporary: in files for work on the whole database, else in memory.
+const TEMPORARY_FILES: &str = "PRAGMA temp_store = FILE";
+const TEMPORARY_MEMORY: &str = "PRAGMA temp_store = MEMORY";
 /// `PRAGMA auto_vacuum` value for incremental vacuum.
 const INCREMENTAL: i64 = 2;
 
@@ -47,7 +50,9 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer, Dat
         .busy_timeout(LOCK_TIMEOUT)
         .pragma("journal_size_limit", LOG_SIZE_LIMIT)
         // Overwrites deleted data, so that words do not stay in free pages.
-        .pragma("secure_delete", "ON");
+        .pragma("secure_delete", "ON")
+        // What a transaction can take back would otherwise be in a file in /var/tmp or /tmp, which a container may not have.
+        .pragma("temp_store", "MEMORY");
     let mut connection = options.connect().await.with_context(named)?;
     if let Err(error) = untrusted::check(&mut connection, path).await {
         let _ = connection.close().await; // The file stays as it is in either case.
@@ -127,7 +132,11 @@ impl Writer {
     pub(super) async fn migrate(&self, migrator: &Migrator) -> anyhow::Result<()> {
         let mut state = self.0.lock().await;
         let connection = state.connection.as_mut().context("the database is closed")?;
-        Ok(migrator.run(connection).await?)
+        // One statement may change every row, which memory may not hold twice.
+        sqlx::raw_sql(TEMPORARY_FILES).execute(&mut *connection).await?;
+        let migrated = migrator.run(&mut *connection).await;
+        sqlx::raw_sql(TEMPORARY_MEMORY).execute(connection).await?;
+        Ok(migrated?)
     }
 
     /// Enables incremental vacuum if the database is new or small, or `always`.
@@ -138,7 +147,12 @@ impl Writer {
         let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *connection).await?;
         if mode != INCREMENTAL && (always || pages <= REBUILT) {
             sqlx::query("PRAGMA auto_vacuum = INCREMENTAL").execute(&mut *connection).await?;
-            sqlx::query("VACUUM").execute(&mut *connection).await?;
+            // All of it is written there first, which may be more than memory holds.
+            let temporary = if always { TEMPORARY_FILES } else { TEMPORARY_MEMORY };
+            sqlx::raw_sql(temporary).execute(&mut *connection).await?;
+            let rebuilt = sqlx::query("VACUUM").execute(&mut *connection).await;
+            sqlx::raw_sql(TEMPORARY_MEMORY).execute(connection).await?;
+            rebuilt?;
         }
         Ok(())
     }

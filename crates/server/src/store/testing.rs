@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::call::{Call, Direction, Timing};
@@ -57,6 +59,17 @@ pub(crate) async fn new_postgres() -> Option<String> {
         say_that_postgres_is_left_out();
     }
     url
+}
+
+/// The same with another encoding. The database lasts as long as the connection.
+pub(crate) async fn encoded_postgres(encoding: &str) -> Option<(String, PgConnection)> {
+    let server = new_postgres().await?;
+    let name = database::new_name();
+    let options: PgConnectOptions = server.parse().expect("an address");
+    let mut connection = PgConnection::connect_with(&options.application_name(&name)).await.expect("a database");
+    let create = format!("CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+    connection.execute(AssertSqlSafe(create)).await.expect("created");
+    Some((database::with_database(&server, &name), connection))
 }
 
 async fn sqlite() -> TestStore {

@@ -217,8 +217,7 @@ impl Parts {
         let (status, pause, error, excerpt) = match sent {
             AttemptResult::Tried(Ok(answer)) => {
                 let pause = answer.retry_after.and_then(|text| retry_after(answer.status, &text, self.clock.now()));
-                let error =
-                    (!is_success(answer.status)).then(|| format!("the receiver responded with {}", answer.status));
+                let error = (!is_success(answer.status)).then(|| refusal(answer.status));
                 (Some(answer.status), pause, error, Some(answer.excerpt))
             }
             AttemptResult::Tried(Err(error)) => (None, None, Some(error.to_string()), None),
@@ -279,6 +278,16 @@ impl Parts {
         }
         Ok(())
     }
+}
+
+/// Describes a status that is no success.
+fn refusal(status: u16) -> String {
+    let hint = if matches!(status, 301 | 302 | 303 | 307 | 308) {
+        ", and redirects are not followed: set the URL to where it leads"
+    } else {
+        ""
+    };
+    format!("the receiver responded with {status}{hint}")
 }
 
 /// Returns the headers of an attempt, signed at `at` in our format and in that of Standard Webhooks.

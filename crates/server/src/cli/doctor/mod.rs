@@ -1,6 +1,7 @@
 //! `switchhook doctor`: finds problems and their fixes. It changes nothing and works whether or not the service runs.
 
 mod carriers;
+mod file_system;
 mod machine;
 mod network;
 mod sign_in;
@@ -83,6 +84,7 @@ async fn examine(config: &Arc<Config>, printer: &Printer) -> Vec<Finding> {
     print(surroundings::settings(config));
     print(machine::data_directory(config).await);
     print(machine::database_space(config).await.into_iter().collect());
+    print(file_system::of_database(config).into_iter().collect());
     let vault = machine::master_key(config);
     print(vec![vault.0]);
     print(machine::models(config));

@@ -166,7 +166,14 @@ mod tests {
         assert!(asks("[::ffff:127.0.0.1]:5000", &[here]));
         assert!(!asks("10.0.0.7:5000", &[here]), "another machine");
         assert!(!asks("127.0.0.1:5000", &[("host", "evil.test:8080")]), "a name that points here");
-        assert!(!asks("127.0.0.1:5000", &[here, ("x-forwarded-for", "203.0.113.7")]), "through a proxy");
+        for (name, value) in [
+            ("x-forwarded-for", "203.0.113.7"),
+            ("x-forwarded-for", "203.0.113.7:51008, 127.0.0.1"),
+            ("x-forwarded-for", "[2001:db8::1]:51008"),
+            ("forwarded", "for=\"[2001:db8::1]:51008\""),
+        ] {
+            assert!(!asks("127.0.0.1:5000", &[here, (name, value)]), "through a proxy: {value}");
+        }
         assert!(!asks("127.0.0.1:5000", &[]), "no name");
     }
 }

@@ -133,7 +133,8 @@ async fn every_status_but_2xx_is_a_failure_and_nobody_is_sent_elsewhere() {
         let peer = Peer::answering(head.leak()).await;
         let attempt = Endpoint::register(&service.client, &peer.url()).await.try_once().await;
         let code = status[..3].parse().expect("a status");
-        check(status, &attempt, "pending", Some(code), &format!("the receiver responded with {code}"));
+        let error = format!("the receiver responded with {code}, and redirects are not followed");
+        check(status, &attempt, "pending", Some(code), &error);
         assert_eq!(peer.connections(), 1);
     }
     assert_eq!(elsewhere.connections(), 0);

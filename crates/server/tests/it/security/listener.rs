@@ -132,6 +132,20 @@ async fn half_a_body_is_answered_408_and_the_connection_closed() {
 }
 
 #[tokio::test]
+async fn a_response_before_the_end_of_a_body_reaches_clients_that_send_all_of_it() {
+    let service = TestService::start().await;
+    let body = vec![b' '; 12 * 1024 * 1024];
+    let mut stream = connect(address(&service.client.base)).await;
+    let header = format!("POST /v1/calls HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len());
+    stream.write_all(header.as_bytes()).await.expect("sent");
+    let sent = timeout(TIMEOUT, stream.write_all(&body)).await.expect("in time");
+    sent.expect("the connection is not reset");
+    let response = read_to_end(&mut stream).await;
+    assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn a_client_that_takes_no_answers_is_cut_off() {
     let service = TestService::start_as(Clock::system(), impatient).await;
     let mut stream = connect(address(&service.client.base)).await;
@@ -198,6 +212,17 @@ async fn too_many_connections_of_an_address_are_closed_at_once_and_counted() {
         }
     };
     timeout(TIMEOUT, again).await.expect("its place is free");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn cookies_of_other_applications_on_the_domain_may_be_large() {
+    let service = TestService::start().await;
+    let cookies = format!("theirs={}", "x".repeat(48 * 1024));
+    let client = reqwest::Client::new();
+    let request = client.get(format!("{}/healthz", service.client.base)).header("cookie", cookies);
+    let status = request.send().await.expect("a response").status();
+    assert!(status.is_success(), "{status}");
     service.stop().await;
 }
 
