@@ -122,7 +122,7 @@ impl Classified {
         }
     }
 
-    /// Adds the address if the server found nothing there.
+    /// Adds the address if the server found nothing there, or says that it is elsewhere.
     pub(crate) fn at_url(self, url: &Url) -> Self {
         Self { words: self.words.at_url(url), ..self }
     }
@@ -136,12 +136,14 @@ pub(crate) struct ErrorMessage {
     details: String,
     /// Whether it is the response of a server to an unknown address.
     missed: bool,
+    /// Where the response redirects to.
+    moved: Option<String>,
 }
 
 impl ErrorMessage {
     /// Creates a message of our own.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), details: String::new(), missed: false }
+        Self { reason: reason.into(), details: String::new(), missed: false, moved: None }
     }
 
     /// Returns whether its sentence contains one of these, in lower case.
@@ -158,11 +160,14 @@ impl ErrorMessage {
     /// Creates a message of our own about the requested address, without its query.
     pub(crate) fn about(reason: String, url: &Url) -> Self {
         let details = format!("at {}{}", url.origin().ascii_serialization(), url.path());
-        Self { reason, details, missed: false }
+        Self { reason, details, missed: false, moved: None }
     }
 
-    /// Adds the address where nothing was found, without its query, which may contain secrets.
+    /// Adds the address where nothing was found, or to which the server redirects, without its query, which may contain secrets.
     pub(crate) fn at_url(mut self, url: &Url) -> Self {
+        if let Some(target) = self.moved.take() {
+            self.reason = redirected(url, &target);
+        }
         if self.missed {
             let path = url.path();
             self.details = format!("{}, at {}{path}", self.details, url.origin().ascii_serialization());
@@ -193,7 +198,8 @@ pub(crate) fn classify_response(status: u16, headers: &HeaderMap, body: &str) ->
         .or_else(|| parsed.as_ref().ok().and_then(pause::in_body))
         .or_else(|| error_body.message.as_deref().and_then(pause::in_words));
     let id = REQUEST_IDS.iter().find_map(|name| header(headers, name));
-    let classified = error_body.classify(status, id).after(requested);
+    let mut classified = error_body.classify(status, id).after(requested);
+    classified.words.moved = header(headers, "location").filter(|_| (300..400).contains(&status)).map(str::to_owned);
     if header(headers, "x-should-retry") == Some("false") {
         return Classified { retry_after: None, ..classified };
     }
@@ -396,7 +402,7 @@ impl ErrorBody {
         let details: Vec<String> = [code, status_words, request].into_iter().flatten().collect();
         let nameless = self.codes.is_empty() || reason.trim_end_matches('.').eq_ignore_ascii_case("not found");
         let missed = matches!(status, 404 | 405) && nameless;
-        ErrorMessage { reason: format!("{rate}{reason}"), details: details.join(", "), missed }
+        ErrorMessage { reason: format!("{rate}{reason}"), details: details.join(", "), missed, moved: None }
     }
 }
 
@@ -406,6 +412,15 @@ fn number(code: &Value) -> Option<u16> {
         Value::String(text) => text.trim().parse().ok(),
         code => code.as_u64().and_then(|code| u16::try_from(code).ok()),
     }
+}
+
+/// Says where a server redirects to. What is the same there need not be entered again.
+fn redirected(from: &Url, target: &str) -> String {
+    let Ok(to) = from.join(target) else { return "the server redirects to no address".to_owned() };
+    let origin = to.origin();
+    let same_path = to.path().trim_end_matches('/') == from.path().trim_end_matches('/');
+    let path = if same_path && origin != from.origin() { "" } else { to.path() };
+    format!("the server redirects to {}{path}: enter that address in settings.base_url", origin.ascii_serialization())
 }
 
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {

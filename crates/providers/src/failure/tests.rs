@@ -1,5 +1,6 @@
 //! Error responses of providers, and how they are classified.
 
+use reqwest::header::LOCATION;
 use serde_json::json;
 
 use super::*;
@@ -279,6 +280,22 @@ fn an_address_where_nothing_is_found_is_named_without_its_query() {
     let model = r#"{"error":{"message":"No such model","code":"model_not_found"}}"#;
     assert_eq!(words(404, model), "No such model (model_not_found, status 404)", "the address is right");
     assert_eq!(words(400, "no"), "no (status 400)");
+}
+
+#[test]
+fn an_address_to_which_a_server_redirects_is_named_without_its_query() {
+    let url: Url = "http://models.example.com/v1/chat/completions?key=s3cret".parse().expect("an address");
+    for (target, named) in [
+        ("https://models.example.com/v1/chat/completions/?key=s3cret", "https://models.example.com"),
+        ("https://gateway.example.com/llm/v1/chat/completions", "https://gateway.example.com/llm/v1/chat/completions"),
+        ("/v1/chat/completions/", "http://models.example.com/v1/chat/completions/"),
+    ] {
+        let classified = classify_response(302, &HeaderMap::from_iter([(LOCATION, target.parse().unwrap())]), "<html>");
+        let classified = classified.at_url(&url);
+        assert_eq!((classified.class, classified.retry_after), (FailureClass::Configuration, None), "{target}");
+        let words = format!("the server redirects to {named}: enter that address in settings.base_url (status 302)");
+        assert_eq!(classified.words.without_key(None), words);
+    }
 }
 
 #[test]
