@@ -81,6 +81,9 @@ const BUSY: [&str; 8] =
 /// Parts of sentences about transient errors, for errors without a code.
 const BUSY_WORDS: [&str; 8] =
     ["try again", "retry", "busy", "overloaded", "temporar", "unavailable", "rate limit", "too many requests"];
+/// Parts of sentences about a limit of sessions at a time, which some providers call a refusal of the connection. It passes.
+const CROWDED: [&str; 5] =
+    ["too many concurrent", "too many simultaneous", "maximum simultaneous", "maximum concurrent", "concurrency limit"];
 /// A key of at least this length that is not a word cannot be in a sentence by chance.
 const SURE_KEY: usize = 8;
 
@@ -348,7 +351,7 @@ impl ErrorBody {
 
     /// Returns whether it passes, as far as its codes or its sentence say.
     fn is_transient(&self) -> bool {
-        self.blames_provider() || [&BUSY_WORDS[..], &RATE_LIMIT].iter().any(|signs| self.says(signs))
+        self.blames_provider() || [&BUSY_WORDS[..], &RATE_LIMIT, &CROWDED].iter().any(|signs| self.says(signs))
     }
 
     /// Returns whether its codes or its sentence contain one of these, in lower case.
@@ -382,6 +385,7 @@ impl ErrorBody {
             409 | 425 | 429 | 498 | 499 | 500..=599 => FailureClass::Provider,
             0 if is(&BUSY, &codes) => FailureClass::Provider,
             0 | 400 if limited && !is(&NO_MONEY, &words) => FailureClass::Provider,
+            0 | 400 | 403 if is(&CROWDED, &words) => FailureClass::Provider,
             // The close frame of a websocket has only a sentence.
             0 if is(&OURS, &words) || is(&NO_MONEY, &words) => FailureClass::Configuration,
             0 => FailureClass::Provider,
@@ -491,12 +495,14 @@ impl AttemptError {
         if frame.reason.is_empty() {
             return Self::failed(provider, format!("it closed the connection with code {code}"));
         }
-        let classified = ErrorBody::text(frame.reason.as_str()).classify(0, None);
+        let error_body = ErrorBody::text(frame.reason.as_str());
+        let is_crowded = error_body.says(&CROWDED);
+        let classified = error_body.classify(0, None).after(pause::in_words(frame.reason.as_str()));
         let words = ErrorMessage { details: format!("code {code}"), ..classified.words };
         let classified = Classified { words, ..classified };
         let failure = Self::from_classified(provider, classified, key, Duration::ZERO);
-        // 1007 and 1008: our message is at fault, and would be again.
-        if matches!(code, 1007 | 1008) { Self { retry_after: None, ..failure } } else { failure }
+        // 1007 and 1008: our message is at fault, and would be again. A socket that has too many sessions is not the only one.
+        if matches!(code, 1007 | 1008) && !is_crowded { Self { retry_after: None, ..failure } } else { failure }
     }
 
     /// An error message inside a stream that began successfully.

@@ -2,6 +2,7 @@
 
 use reqwest::header::LOCATION;
 use serde_json::json;
+use switchhook_core::call::ErrorCode;
 
 use super::*;
 
@@ -129,6 +130,7 @@ fn codes_say_what_a_status_does_not() {
         (400, error("Content Exists Risk", "invalid_request_error"), FailureClass::ContentRefused),
         (400, error("No.", "data_inspection_failed"), FailureClass::ContentRefused),
         (404, error("Not there.", "DeploymentNotFound"), ours),
+        (403, json!({ "error": "Too many concurrent connections" }), theirs),
         (401, json!({ "error": { "code": 401, "type": "authentication_error", "message": "Invalid API Key" } }), ours),
         (503, json!({ "error": { "code": 503, "type": "unavailable_error", "message": "Loading model" } }), theirs),
         (529, anthropic("overloaded_error"), theirs),
@@ -153,6 +155,29 @@ fn codes_say_what_a_status_does_not() {
     let words = |message: Value| classify_message(&message).words.without_key(None);
     assert_eq!(words(json!({ "error": "busy", "message": "Too many", "code": 1008 })), "Too many (busy)");
     assert_eq!(words(json!({ "type": "Error" })), "it failed without saying why");
+}
+
+#[test]
+fn a_close_frame_says_whether_and_when_another_connection_may_help() {
+    const CONTEXTS: &str = "Maximum simultaneous contexts per WebSocket connection exceeded (5).";
+    let (ms, ours, theirs) = (Duration::from_millis, ErrorCode::ConfigError, ErrorCode::PipelineError);
+    for (code, reason, expected, retry_after) in [
+        (1008, CONTEXTS, theirs, Some(ms(0))),
+        (1008, "Unauthorized Connection: Too many concurrent sessions", theirs, Some(ms(0))),
+        (1008, "Unauthorized Connection: Missing Authorization header", ours, None),
+        (1008, "Something was wrong with your message", theirs, None),
+        (1011, "Internal server error", theirs, Some(ms(0))),
+        (1013, "Please try again in 1.5s", theirs, Some(ms(1_500))),
+        (1013, "Please try again in 30 seconds", theirs, None),
+        (4000, "", theirs, Some(ms(0))),
+    ] {
+        let failure = AttemptError::closed("double", Some(&frame(code, reason)), None);
+        assert_eq!((failure.error.code(), failure.retry_after), (expected, retry_after), "{code} {reason}");
+    }
+}
+
+fn frame(code: u16, reason: &'static str) -> CloseFrame {
+    CloseFrame { code: code.into(), reason: reason.into() }
 }
 
 /// Classifies a message as a response with this status, or inside a response if it is 0.

@@ -44,6 +44,19 @@ async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_empty_message_or_a_byte_order_mark_ends_no_connection() {
+    for odd in ["", " \n", "\u{feff}{}"] {
+        with_every(&[SttBehaviour::Says(15, odd.to_owned())], async |case| {
+            let mut caller = case.call().await;
+            caller.say("people").await;
+            assert_eq!(caller.words().await, text("people"), "{} {odd:?} {:?}", case.name, caller.failed);
+            assert_eq!(case.double.connections(), 1, "{} {odd:?}", case.name);
+        })
+        .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_connection_that_is_dead_without_a_word_is_noticed_at_the_end_of_the_sentence() {
     with_every(&[SttBehaviour::Freezes(15), SttBehaviour::Well], async |case| {
         let mut caller = case.call().await;
