@@ -62,13 +62,16 @@ const OUTPUT: [&str; 13] = [
     "tool call validation failed",
 ];
 /// Parts of permanent error codes, for errors without a status: the connection or the agent must change.
-const OURS: [&str; 11] = [
+const OURS: [&str; 14] = [
+    "api key",
     "api_key",
     "authentication",
     "invalid_argument",
     "invalid_request",
     "invalid_uid",
     "_not_found",
+    "forbidden",
+    "not authorized",
     "not_found_",
     "output_format",
     "permission",
@@ -249,6 +252,16 @@ pub(crate) fn is_error(event: &Value) -> bool {
     error
         || event.get("object").is_some_and(|kind| kind == "error")
         || event.get("detail").is_some_and(Value::is_string)
+}
+
+/// Returns whether the code of a close frame is a refusal: some providers use HTTP statuses plus 4000.
+pub(crate) fn is_refusal(close_code: u16) -> bool {
+    matches!(close_code, 4400..=4499) && !matches!(close_code, 4408 | 4429)
+}
+
+/// Returns whether the reason of a close frame blames the key or the settings.
+pub(crate) fn blames_settings(reason: &str) -> bool {
+    ErrorBody::text(reason).class(0) == FailureClass::Configuration
 }
 
 /// Removes the key from a message, in case the provider repeats it.
@@ -493,13 +506,18 @@ impl AttemptError {
         let Some(frame) = frame else { return Self::failed(provider, "it closed the connection".to_owned()) };
         let code = u16::from(frame.code);
         if frame.reason.is_empty() {
-            return Self::failed(provider, format!("it closed the connection with code {code}"));
+            let words = format!("it closed the connection with code {code}");
+            return if is_refusal(code) { Self::config(provider, words) } else { Self::failed(provider, words) };
         }
         let error_body = ErrorBody::text(frame.reason.as_str());
         let is_crowded = error_body.says(&CROWDED);
         let classified = error_body.classify(0, None).after(pause::in_words(frame.reason.as_str()));
         let words = ErrorMessage { details: format!("code {code}"), ..classified.words };
-        let classified = Classified { words, ..classified };
+        let classified = if is_refusal(code) && !is_crowded {
+            Classified { class: FailureClass::Configuration, words, retry_after: None, busy: None }
+        } else {
+            Classified { words, ..classified }
+        };
         let failure = Self::from_classified(provider, classified, key, Duration::ZERO);
         // 1007 and 1008: our message is at fault, and would be again. A socket that has too many sessions is not the only one.
         if matches!(code, 1007 | 1008) && !is_crowded { Self { retry_after: None, ..failure } } else { failure }

@@ -169,7 +169,11 @@ fn a_close_frame_says_whether_and_when_another_connection_may_help() {
         (1011, "Internal server error", theirs, Some(ms(0))),
         (1013, "Please try again in 1.5s", theirs, Some(ms(1_500))),
         (1013, "Please try again in 30 seconds", theirs, None),
+        (1008, "Invalid API key", ours, None),
         (4000, "", theirs, Some(ms(0))),
+        (4401, "", ours, None),
+        (4404, "No such voice", ours, None),
+        (4429, "", theirs, Some(ms(0))),
     ] {
         let failure = AttemptError::closed("double", Some(&frame(code, reason)), None);
         assert_eq!((failure.error.code(), failure.retry_after), (expected, retry_after), "{code} {reason}");

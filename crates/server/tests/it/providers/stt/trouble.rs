@@ -207,6 +207,7 @@ async fn what_is_refused_on_an_open_socket_is_a_wrong_setting_and_is_not_tried_t
     for (name, ends, words) in [
         ("deepgram nova", SttBehaviour::Ends(1, schema, 4400), "Could not parse your message."),
         ("deepgram nova", SttBehaviour::Closes(1, 4400, "bad request"), "bad request (close code 4400)"),
+        ("openai realtime", SttBehaviour::Closes(1, 1008, "Invalid API key"), "Invalid API key (close code 1008)"),
         ("deepgram flux", SttBehaviour::Ends(0, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
         ("deepgram flux", SttBehaviour::Ends(1, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
         ("assemblyai", SttBehaviour::Ends(0, rate, 4000), "Sample rate must be a positive integer (close code 4000)"),
