@@ -1,10 +1,12 @@
-//! Parses JSON of servers that cut text within a character.
+//! Parses JSON of servers that cut text within a character, or begin it with a byte order mark.
 //!
 //! JavaScript cuts text between UTF-16 code units: half of an emoji becomes the escape of an unpaired surrogate, for which the whole
 //! message would be refused.
 
 use serde::de::DeserializeOwned;
 
+/// The byte order mark, in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 /// The escape of U+FFFD.
 const REPLACEMENT: &[u8] = br"\ufffd";
 /// The length of an escaped code unit, in bytes.
@@ -15,6 +17,7 @@ const ESCAPE: usize = REPLACEMENT.len();
 /// # Errors
 /// When it is not JSON, or is not a `T`.
 pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
+    let json = json.strip_prefix(MARK).unwrap_or(json);
     serde_json::from_slice(json).or_else(|error| parse_repaired(json, error))
 }
 
@@ -23,6 +26,7 @@ pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
 /// # Errors
 /// When it is not JSON, or is not a `T`.
 pub fn from_str<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+    let json = json.strip_prefix('\u{feff}').unwrap_or(json);
     serde_json::from_str(json).or_else(|error| parse_repaired(json.as_bytes(), error))
 }
 
@@ -93,6 +97,14 @@ mod tests {
         }
         let tools: Vec<Vec<String>> = from_str(r#"[["book \ud83d"], ["free \ude00"]]"#).expect("JSON");
         assert_eq!(tools, [["book \u{fffd}"], ["free \u{fffd}"]]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_goes_before_json_only() {
+        let marked = "\u{feff}[\"\u{feff}\"]";
+        assert_eq!(from_str::<Vec<String>>(marked).ok(), Some(vec!["\u{feff}".to_owned()]));
+        assert_eq!(from_slice::<Vec<String>>(marked.as_bytes()).ok(), Some(vec!["\u{feff}".to_owned()]));
+        assert!(from_str::<Vec<String>>("[\u{feff}]").is_err());
     }
 
     #[test]

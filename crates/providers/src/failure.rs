@@ -62,13 +62,16 @@ const OUTPUT: [&str; 13] = [
     "tool call validation failed",
 ];
 /// Parts of permanent error codes, for errors without a status: the connection or the agent must change.
-const OURS: [&str; 11] = [
+const OURS: [&str; 14] = [
+    "api key",
     "api_key",
     "authentication",
     "invalid_argument",
     "invalid_request",
     "invalid_uid",
     "_not_found",
+    "forbidden",
+    "not authorized",
     "not_found_",
     "output_format",
     "permission",
@@ -81,6 +84,9 @@ const BUSY: [&str; 8] =
 /// Parts of sentences about transient errors, for errors without a code.
 const BUSY_WORDS: [&str; 8] =
     ["try again", "retry", "busy", "overloaded", "temporar", "unavailable", "rate limit", "too many requests"];
+/// Parts of sentences about a limit of sessions at a time, which some providers call a refusal of the connection. It passes.
+const CROWDED: [&str; 5] =
+    ["too many concurrent", "too many simultaneous", "maximum simultaneous", "maximum concurrent", "concurrency limit"];
 /// A key of at least this length that is not a word cannot be in a sentence by chance.
 const SURE_KEY: usize = 8;
 
@@ -122,7 +128,7 @@ impl Classified {
         }
     }
 
-    /// Adds the address if the server found nothing there.
+    /// Adds the address if the server found nothing there, or says that it is elsewhere.
     pub(crate) fn at_url(self, url: &Url) -> Self {
         Self { words: self.words.at_url(url), ..self }
     }
@@ -136,12 +142,14 @@ pub(crate) struct ErrorMessage {
     details: String,
     /// Whether it is the response of a server to an unknown address.
     missed: bool,
+    /// Where the response redirects to.
+    moved: Option<String>,
 }
 
 impl ErrorMessage {
     /// Creates a message of our own.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), details: String::new(), missed: false }
+        Self { reason: reason.into(), details: String::new(), missed: false, moved: None }
     }
 
     /// Returns whether its sentence contains one of these, in lower case.
@@ -158,11 +166,14 @@ impl ErrorMessage {
     /// Creates a message of our own about the requested address, without its query.
     pub(crate) fn about(reason: String, url: &Url) -> Self {
         let details = format!("at {}{}", url.origin().ascii_serialization(), url.path());
-        Self { reason, details, missed: false }
+        Self { reason, details, missed: false, moved: None }
     }
 
-    /// Adds the address where nothing was found, without its query, which may contain secrets.
+    /// Adds the address where nothing was found, or to which the server redirects, without its query, which may contain secrets.
     pub(crate) fn at_url(mut self, url: &Url) -> Self {
+        if let Some(target) = self.moved.take() {
+            self.reason = redirected(url, &target);
+        }
         if self.missed {
             let path = url.path();
             self.details = format!("{}, at {}{path}", self.details, url.origin().ascii_serialization());
@@ -193,7 +204,8 @@ pub(crate) fn classify_response(status: u16, headers: &HeaderMap, body: &str) ->
         .or_else(|| parsed.as_ref().ok().and_then(pause::in_body))
         .or_else(|| error_body.message.as_deref().and_then(pause::in_words));
     let id = REQUEST_IDS.iter().find_map(|name| header(headers, name));
-    let classified = error_body.classify(status, id).after(requested);
+    let mut classified = error_body.classify(status, id).after(requested);
+    classified.words.moved = header(headers, "location").filter(|_| (300..400).contains(&status)).map(str::to_owned);
     if header(headers, "x-should-retry") == Some("false") {
         return Classified { retry_after: None, ..classified };
     }
@@ -240,6 +252,16 @@ pub(crate) fn is_error(event: &Value) -> bool {
     error
         || event.get("object").is_some_and(|kind| kind == "error")
         || event.get("detail").is_some_and(Value::is_string)
+}
+
+/// Returns whether the code of a close frame is a refusal: some providers use HTTP statuses plus 4000.
+pub(crate) fn is_refusal(close_code: u16) -> bool {
+    matches!(close_code, 4400..=4499) && !matches!(close_code, 4408 | 4429)
+}
+
+/// Returns whether the reason of a close frame blames the key or the settings.
+pub(crate) fn blames_settings(reason: &str) -> bool {
+    ErrorBody::text(reason).class(0) == FailureClass::Configuration
 }
 
 /// Removes the key from a message, in case the provider repeats it.
@@ -342,7 +364,7 @@ impl ErrorBody {
 
     /// Returns whether it passes, as far as its codes or its sentence say.
     fn is_transient(&self) -> bool {
-        self.blames_provider() || [&BUSY_WORDS[..], &RATE_LIMIT].iter().any(|signs| self.says(signs))
+        self.blames_provider() || [&BUSY_WORDS[..], &RATE_LIMIT, &CROWDED].iter().any(|signs| self.says(signs))
     }
 
     /// Returns whether its codes or its sentence contain one of these, in lower case.
@@ -376,6 +398,7 @@ impl ErrorBody {
             409 | 425 | 429 | 498 | 499 | 500..=599 => FailureClass::Provider,
             0 if is(&BUSY, &codes) => FailureClass::Provider,
             0 | 400 if limited && !is(&NO_MONEY, &words) => FailureClass::Provider,
+            0 | 400 | 403 if is(&CROWDED, &words) => FailureClass::Provider,
             // The close frame of a websocket has only a sentence.
             0 if is(&OURS, &words) || is(&NO_MONEY, &words) => FailureClass::Configuration,
             0 => FailureClass::Provider,
@@ -396,7 +419,7 @@ impl ErrorBody {
         let details: Vec<String> = [code, status_words, request].into_iter().flatten().collect();
         let nameless = self.codes.is_empty() || reason.trim_end_matches('.').eq_ignore_ascii_case("not found");
         let missed = matches!(status, 404 | 405) && nameless;
-        ErrorMessage { reason: format!("{rate}{reason}"), details: details.join(", "), missed }
+        ErrorMessage { reason: format!("{rate}{reason}"), details: details.join(", "), missed, moved: None }
     }
 }
 
@@ -406,6 +429,15 @@ fn number(code: &Value) -> Option<u16> {
         Value::String(text) => text.trim().parse().ok(),
         code => code.as_u64().and_then(|code| u16::try_from(code).ok()),
     }
+}
+
+/// Says where a server redirects to. What is the same there need not be entered again.
+fn redirected(from: &Url, target: &str) -> String {
+    let Ok(to) = from.join(target) else { return "the server redirects to no address".to_owned() };
+    let origin = to.origin();
+    let same_path = to.path().trim_end_matches('/') == from.path().trim_end_matches('/');
+    let path = if same_path && origin != from.origin() { "" } else { to.path() };
+    format!("the server redirects to {}{path}: enter that address in settings.base_url", origin.ascii_serialization())
 }
 
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
@@ -474,14 +506,21 @@ impl AttemptError {
         let Some(frame) = frame else { return Self::failed(provider, "it closed the connection".to_owned()) };
         let code = u16::from(frame.code);
         if frame.reason.is_empty() {
-            return Self::failed(provider, format!("it closed the connection with code {code}"));
+            let words = format!("it closed the connection with code {code}");
+            return if is_refusal(code) { Self::config(provider, words) } else { Self::failed(provider, words) };
         }
-        let classified = ErrorBody::text(frame.reason.as_str()).classify(0, None);
+        let error_body = ErrorBody::text(frame.reason.as_str());
+        let is_crowded = error_body.says(&CROWDED);
+        let classified = error_body.classify(0, None).after(pause::in_words(frame.reason.as_str()));
         let words = ErrorMessage { details: format!("code {code}"), ..classified.words };
-        let classified = Classified { words, ..classified };
+        let classified = if is_refusal(code) && !is_crowded {
+            Classified { class: FailureClass::Configuration, words, retry_after: None, busy: None }
+        } else {
+            Classified { words, ..classified }
+        };
         let failure = Self::from_classified(provider, classified, key, Duration::ZERO);
-        // 1007 and 1008: our message is at fault, and would be again.
-        if matches!(code, 1007 | 1008) { Self { retry_after: None, ..failure } } else { failure }
+        // 1007 and 1008: our message is at fault, and would be again. A socket that has too many sessions is not the only one.
+        if matches!(code, 1007 | 1008) && !is_crowded { Self { retry_after: None, ..failure } } else { failure }
     }
 
     /// An error message inside a stream that began successfully.

@@ -12,7 +12,7 @@ use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::ws::{WebSockets, http_address};
-use switchhook_net::outbound::{self, ClientSettings, Clients, Exemptions, NetworkSettings, PerTenant};
+use switchhook_net::outbound::{self, ClientSettings, Clients, Exemptions, NetworkSettings, PerTenant, redirects};
 use switchhook_speech::models::ModelStore;
 use url::Url;
 use uuid::Uuid;
@@ -224,6 +224,7 @@ impl Registry {
 fn client(settings: &ClientSettings) -> ClientBuilder {
     settings
         .builder()
+        .redirect(redirects::on_same_origin())
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .http2_keep_alive_interval(HTTP2_KEEPALIVE.0)

@@ -1,6 +1,7 @@
 //! The history: what the model sees, that is its instructions, what the caller said, and what the caller heard of its own responses.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde_json::Value;
 
@@ -57,15 +58,29 @@ impl fmt::Debug for Message {
     }
 }
 
+/// The text that a model sees in place of what the caller said, where a content filter refused that.
+pub const WITHHELD_WORDS: &str = "(What the caller said here cannot be shown.)";
+
 /// The messages so far: only what the caller said or heard.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     messages: Vec<Message>,
+    /// Where the turns that are items of a speech-to-speech session are, in order.
+    turns: Vec<RecordedTurn>,
+}
+
+/// A turn of the caller in a message.
+#[derive(Clone, Debug)]
+struct RecordedTurn {
+    item: String,
+    message: usize,
+    text: Range<usize>,
 }
 
 impl History {
     pub(super) fn new(instructions: &str) -> Self {
-        Self { messages: vec![Message::new(Role::System, format!("{instructions}\n\n{SPOKEN_STYLE}"))] }
+        let system = Message::new(Role::System, format!("{instructions}\n\n{SPOKEN_STYLE}"));
+        Self { messages: vec![system], turns: Vec::new() }
     }
 
     pub(super) fn messages(&self) -> Vec<Message> {
@@ -101,6 +116,27 @@ impl History {
             }
             _ => self.messages.push(Message::new(Role::User, text)),
         }
+    }
+
+    /// Adds what the caller said as this item of a session.
+    pub(super) fn caller_said_as(&mut self, item: String, text: &str) {
+        self.caller_said(text);
+        if let (Some(message), Some(last)) = (self.messages.len().checked_sub(1), self.messages.last()) {
+            let end = last.text.len();
+            self.turns.push(RecordedTurn { item, message, text: end - text.len()..end });
+        }
+    }
+
+    /// Returns the history without what the caller said as these items.
+    pub(super) fn without(&self, items: &[String]) -> Self {
+        let mut messages = self.messages.clone();
+        // From the last one on: what is replaced moves what follows it.
+        for turn in self.turns.iter().rev().filter(|turn| items.contains(&turn.item)) {
+            if let Some(message) = messages.get_mut(turn.message) {
+                message.text.replace_range(turn.text.clone(), WITHHELD_WORDS);
+            }
+        }
+        Self { messages, turns: Vec::new() }
     }
 
     /// Removes the caller's last text, because the turn continues.
@@ -147,6 +183,25 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_out_of_a_session_stays_out_of_the_history_of_the_next_one() {
+        let mut history = History::new("Book tables.");
+        history.caller_said_as("a".to_owned(), "Yes.");
+        history.caller_said("[keys] 12");
+        history.caller_said_as("b".to_owned(), "Yes.");
+        history.agent_was_heard("For how many?", false);
+        history.caller_said_as("c".to_owned(), "Four.");
+        let texts = |items: &[&str]| {
+            let items: Vec<String> = items.iter().map(|&item| item.to_owned()).collect();
+            history.without(&items).messages().into_iter().skip(1).map(|message| message.text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(&[]), ["Yes. [keys] 12 Yes.", "For how many?", "Four."]);
+        assert_eq!(texts(&["b"])[0], format!("Yes. [keys] 12 {WITHHELD_WORDS}"));
+        let all = texts(&["a", "b", "c"]);
+        assert_eq!(all[0], format!("{WITHHELD_WORDS} [keys] 12 {WITHHELD_WORDS}"));
+        assert_eq!(all[1..], ["For how many?", WITHHELD_WORDS]);
+    }
 
     #[test]
     fn words_in_a_row_are_one_message_and_cut_answers_say_so() {

@@ -48,7 +48,7 @@ pub use decision::{Decision, DecisionKind, TurnEndedBy};
 pub use effect::{Effect, End, ResponseStages, SpeechSource, TurnTimes};
 pub use failure::{Failure, FailureCode};
 pub use heard::SpokenWord;
-pub use history::{Message, Role};
+pub use history::{Message, Role, WITHHELD_WORDS};
 pub use input::{Input, MachineEvidence, StrategyInput};
 pub use timings::Timings;
 pub use tool_call::ToolCall;
@@ -168,7 +168,7 @@ impl Conversation {
     /// Returns the history with what is queued for the caller: the context of a replacement session.
     #[must_use]
     pub fn history_with_queued(&self) -> Vec<Message> {
-        let mut history = self.dialogue.transcript.history.clone();
+        let mut history = self.dialogue.transcript.history_for_session();
         for text in self.dialogue.playback.remembered() {
             history.agent_was_heard(text, false);
         }

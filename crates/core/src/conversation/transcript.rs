@@ -48,6 +48,8 @@ pub(super) struct CallerWords {
     pub(super) end: Timestamp,
     /// Whether it belongs in the history that the model sees.
     pub(super) remembered: bool,
+    /// The item that it is in the session of a speech-to-speech model.
+    pub(super) item: Option<String>,
 }
 
 enum UnwrittenLine {
@@ -71,7 +73,8 @@ enum UnwrittenLine {
 impl CallerWords {
     /// Moves the text out of a line that is replaced by another one.
     fn take(&mut self, remembered: bool) -> Self {
-        Self { text: std::mem::take(&mut self.text), start: self.start, end: self.end, remembered }
+        let (text, item) = (std::mem::take(&mut self.text), self.item.take());
+        Self { text, start: self.start, end: self.end, remembered, item }
     }
 }
 
@@ -81,11 +84,23 @@ pub(super) struct Transcript {
     lines: VecDeque<UnwrittenLine>,
     /// Whether to keep waiting for missing words, because no session could send them.
     pub(super) on_hold: bool,
+    /// The items that a content filter refused: no later session may see or hear them.
+    refused: Vec<String>,
 }
 
 impl Transcript {
     pub(super) fn new(history: History) -> Self {
-        Self { history, lines: VecDeque::new(), on_hold: false }
+        Self { history, lines: VecDeque::new(), on_hold: false, refused: Vec::new() }
+    }
+
+    /// Leaves these items of the caller out of what later sessions get.
+    pub(super) fn refuse(&mut self, items: Vec<String>) {
+        self.refused.extend(items);
+    }
+
+    /// Returns the history for another session.
+    pub(super) fn history_for_session(&self) -> History {
+        self.history.without(&self.refused)
     }
 
     pub(super) fn add_agent(&mut self, played: Played) {
@@ -171,16 +186,21 @@ impl Transcript {
             |line: &&mut UnwrittenLine| matches!(line, UnwrittenLine::Pending { item: Some(id), .. } if id == item);
         let Some(line) = self.lines.iter_mut().find(pending) else { return false };
         if let UnwrittenLine::Pending { start, end, .. } = *line {
-            *line = UnwrittenLine::Caller(CallerWords { text: text.to_owned(), start, end, remembered: true });
+            let (text, item) = (text.to_owned(), Some(item.to_owned()));
+            *line = UnwrittenLine::Caller(CallerWords { text, start, end, remembered: true, item });
         }
         true
     }
 
-    /// Marks turns with missing text for another session to hear. Returns when the first of them began.
+    /// Marks turns with missing text for another session to hear, except those that were refused. Returns when the first of them began.
     pub(super) fn disown(&mut self, now: Timestamp) -> Option<Timestamp> {
         let mut began = None;
+        let refused = &self.refused;
+        let may_be_heard = |item: &Option<String>| item.as_ref().is_none_or(|item| !refused.contains(item));
         for line in &mut self.lines {
-            if let UnwrittenLine::Pending { item, start, since, .. } = line {
+            if let UnwrittenLine::Pending { item, start, since, .. } = line
+                && may_be_heard(item)
+            {
                 (*item, *since) = (None, now);
                 began.get_or_insert(*start);
             }
@@ -225,12 +245,14 @@ impl Transcript {
             UnwrittenLine::Obsolete(Played { text, began, ended, interrupted, .. }) if !text.is_empty() => {
                 Some(Entry { speaker: Speaker::Agent, text, start: began, end: ended, interrupted })
             }
-            UnwrittenLine::Caller(CallerWords { text, start, end, remembered })
-            | UnwrittenLine::Reopened(CallerWords { text, start, end, remembered })
+            UnwrittenLine::Caller(CallerWords { text, start, end, remembered, item })
+            | UnwrittenLine::Reopened(CallerWords { text, start, end, remembered, item })
                 if !text.trim().is_empty() =>
             {
-                if remembered {
-                    self.history.caller_said(&text);
+                match item {
+                    Some(item) if remembered => self.history.caller_said_as(item, &text),
+                    None if remembered => self.history.caller_said(&text),
+                    _ => {}
                 }
                 Some(Entry { speaker: Speaker::Caller, text, start, end, interrupted: false })
             }

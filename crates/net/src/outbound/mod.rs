@@ -1,13 +1,14 @@
 //! Requests to URLs that customers choose. They reach only the public internet and what the operator allows.
 //!
 //! A name is resolved once, every address it has is checked, and the connection is made to a checked address, so that a name server
-//! cannot return one thing to the check and another to the connection. Redirects and environment proxies are ignored, because
-//! both would bypass the check.
+//! cannot return one thing to the check and another to the connection. Environment proxies are ignored, and redirects are followed on
+//! the same origin only, if at all, because both would bypass the check.
 
 mod clients;
 mod dns;
 mod encoding;
 mod names;
+pub mod redirects;
 mod tenants;
 mod tls;
 pub mod ws;
@@ -103,7 +104,7 @@ impl ClientSettings {
 
     /// The same for HTTP/1.1 only and without pooling, because a WebSocket never returns its connection.
     fn builder_for_websockets(&self) -> reqwest::ClientBuilder {
-        self.offering(&[b"http/1.1"]).http1_only().pool_max_idle_per_host(0)
+        self.offering(&[b"http/1.1"]).http1_only().pool_max_idle_per_host(0).redirect(redirects::on_same_origin())
     }
 
     fn offering(&self, protocols: &[&[u8]]) -> reqwest::ClientBuilder {

@@ -1,7 +1,7 @@
 //! WebSockets (RFC 6455) to URLs that customers choose.
 //!
 //! The opening handshake is a request of the guarded HTTP client: names are checked when they are resolved, certificates are
-//! checked with `extra_ca`, redirects are ignored. If the server responds without an upgrade, its response is returned.
+//! checked with `extra_ca`, redirects are followed on the same origin. If the server responds without an upgrade, its response is returned.
 
 use std::time::Duration;
 
@@ -231,6 +231,24 @@ mod tests {
         let OpenError::Refused(refused) = refused else { panic!("{refused:?}") };
         assert_eq!((refused.answer.status, refused.answer.retry_after.as_deref()), (429, Some("3")));
         assert_eq!((refused.answer.excerpt.as_str(), &refused.headers["x-id"]), ("too many", &"r1".parse().unwrap()));
+    }
+
+    #[tokio::test]
+    async fn a_handshake_that_is_redirected_on_the_same_origin_is_made_there() {
+        let (listener, url) = listener().await;
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let _ = stream.read(&mut [0; 4096]).await;
+            let moved = "HTTP/1.1 307 Moved\r\nlocation: /listen/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            let _ = stream.write_all(moved.as_bytes()).await;
+            drop(stream);
+            let (stream, _) = listener.accept().await.expect("another connection");
+            let mut socket = tokio_tungstenite::accept_async(stream).await.expect("a handshake");
+            let _ = socket.send(Message::text("hello")).await;
+            let _ = socket.next().await;
+        });
+        let mut socket = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), SOON).await.expect("opened");
+        assert_eq!(socket.next().await.expect("a message").expect("whole"), Message::text("hello"));
     }
 
     #[tokio::test]

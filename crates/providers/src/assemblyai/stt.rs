@@ -193,6 +193,10 @@ impl SttProtocol for AssemblyAiTurns {
     fn classify_close(&self, code: u16, reason: &str) -> StreamError {
         let words = close_description(code, reason);
         match code {
+            // Earlier versions have no other code for the limit of sessions.
+            1008 if reason.to_lowercase().contains("too many") => {
+                StreamError::Retryable(format!("provider rate limit: {words}"))
+            }
             // An error in the key, the account, a parameter or one of our messages.
             1008 | 3006 | 4000..=4003 | 4100 | 4101 => StreamError::Permanent(words),
             3009 | 4102 => StreamError::Retryable(format!("provider rate limit: {words}")),
@@ -306,6 +310,11 @@ mod tests {
             let broken = turns(true, false).classify_close(code, "");
             assert_eq!(matches!(broken, StreamError::Permanent(_)), refused, "{code}: {broken:?}");
         }
+        let of_1008 = |reason: &str| turns(true, false).classify_close(1008, reason);
+        let full = of_1008("Unauthorized Connection: Too many concurrent sessions");
+        assert!(matches!(&full, StreamError::Retryable(words) if words.contains("rate limit")), "{full:?}");
+        let keyless = of_1008("Unauthorized Connection: Missing Authorization header");
+        assert!(matches!(keyless, StreamError::Permanent(_)), "{keyless:?}");
         let nameless = turns(true, false).read(r#"{"type":"Error","error":"Oh"}"#).err();
         assert_eq!(nameless, Some(StreamError::Retryable("Oh".to_owned())));
         assert!(

@@ -23,7 +23,7 @@ use crate::tts::protocol::{
 };
 use crate::tts::timing::WordTiming;
 use crate::tts::{TtsDefaults, TtsTimeouts, primary_language};
-use crate::websocket::Handshake;
+use crate::websocket::{Handshake, text_of};
 use crate::{Tts, TtsRequest};
 
 const PROVIDER: &str = "cartesia";
@@ -103,7 +103,7 @@ impl TtsProtocol for CartesiaTts {
     }
 
     fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
-        let Message::Text(text) = message else { return Ok(Vec::new()) };
+        let Some(text) = text_of(message) else { return Ok(Vec::new()) };
         let message: Value = lenient_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
         let context = message.get("context_id").and_then(Value::as_str).map(str::to_owned);
         let event = match message.get("type").and_then(Value::as_str) {
@@ -158,6 +158,11 @@ fn words(message: &Value) -> Vec<SpokenWord> {
 }
 
 #[cfg(test)]
+fn plain() -> CartesiaTts {
+    CartesiaTts { base: URL.to_owned(), key: None, defaults: TtsDefaults::default(), parameters: Parameters::default() }
+}
+
+#[cfg(test)]
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
     seeds: || {
@@ -173,13 +178,22 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             ],
         ])
     },
-    read: |messages| {
-        let protocol = CartesiaTts {
-            base: URL.to_owned(),
-            key: None,
-            defaults: TtsDefaults::default(),
-            parameters: Parameters::default(),
-        };
-        crate::fuzz::tts(&protocol, messages)
-    },
+    read: |messages| crate::fuzz::tts(&plain(), messages),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_relay_forwards_in_binary_frames_is_read_like_text() {
+        let done = r#"{"type":"done","context_id":"c"}"#;
+        for message in [Message::text(done), Message::binary(done)] {
+            let read = plain().read(&message).expect("it is taken");
+            assert!(matches!(&read[..], [TtsMessage { event: TtsEvent::Done, .. }]));
+        }
+        for ignored in [Message::text(""), Message::binary(vec![0xff, 0x7f])] {
+            assert!(plain().read(&ignored).expect("it is taken").is_empty());
+        }
+    }
+}

@@ -22,7 +22,7 @@ use crate::tts::protocol::{
 };
 use crate::tts::timing::WordTiming;
 use crate::tts::{TtsTimeouts, primary_language};
-use crate::websocket::Handshake;
+use crate::websocket::{Handshake, text_of};
 use crate::{Tts, TtsRequest};
 
 const URL: &str = "https://api.deepgram.com";
@@ -115,26 +115,34 @@ impl TtsProtocol for DeepgramTts {
     }
 
     fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
-        let event = match message {
-            Message::Binary(audio) => TtsEvent::Audio(AudioChunk { audio: audio.to_vec(), timing: WordTiming::None }),
-            Message::Text(text) => {
-                let message: Value = lenient_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
-                match message.get("type").and_then(Value::as_str) {
-                    Some("Flushed") => TtsEvent::Done,
-                    Some("Cleared") => TtsEvent::Cancelled,
-                    Some("Error") => TtsEvent::Failed(AttemptError::from_message(PROVIDER, &message, self.key())),
-                    Some("Warning") => {
-                        // Its message may quote the text of the request.
-                        let code = message.get("code").or_else(|| message.get("warn_code")).and_then(Value::as_str);
-                        tracing::warn!(code, "Deepgram TTS warning");
-                        return Ok(Vec::new());
-                    }
-                    _ => return Ok(Vec::new()),
-                }
+        let parsed = text_of(message).map(lenient_json::from_str::<Value>);
+        let event = match (message, parsed) {
+            (_, Some(Ok(message))) => self.event(&message),
+            (Message::Binary(audio), _) => {
+                Some(TtsEvent::Audio(AudioChunk { audio: audio.to_vec(), timing: WordTiming::None }))
             }
-            _ => return Ok(Vec::new()),
+            (_, Some(Err(_))) => return Err("it sent a message that is not JSON".to_owned()),
+            (_, None) => None,
         };
-        Ok(vec![TtsMessage { context: None, event }])
+        Ok(event.map(|event| TtsMessage { context: None, event }).into_iter().collect())
+    }
+}
+
+impl DeepgramTts {
+    /// Returns what a message says, if that matters.
+    fn event(&self, message: &Value) -> Option<TtsEvent> {
+        match message.get("type").and_then(Value::as_str)? {
+            "Flushed" => Some(TtsEvent::Done),
+            "Cleared" => Some(TtsEvent::Cancelled),
+            "Error" => Some(TtsEvent::Failed(AttemptError::from_message(PROVIDER, message, self.key()))),
+            "Warning" => {
+                // Its message may quote the text of the request.
+                let code = message.get("code").or_else(|| message.get("warn_code")).and_then(Value::as_str);
+                tracing::warn!(code, "Deepgram TTS warning");
+                None
+            }
+            _ => None,
+        }
     }
 }
 
@@ -150,6 +158,11 @@ fn pieces(text: &str) -> Vec<&str> {
     }
     pieces.push(rest);
     pieces
+}
+
+#[cfg(test)]
+fn plain() -> DeepgramTts {
+    DeepgramTts { base: URL.to_owned(), key: None, voice: DEFAULT_VOICE.to_owned(), parameters: Parameters::default() }
 }
 
 #[cfg(test)]
@@ -169,20 +182,23 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             ],
         ])
     },
-    read: |messages| {
-        let protocol = DeepgramTts {
-            base: URL.to_owned(),
-            key: None,
-            voice: DEFAULT_VOICE.to_owned(),
-            parameters: Parameters::default(),
-        };
-        crate::fuzz::tts(&protocol, messages)
-    },
+    read: |messages| crate::fuzz::tts(&plain(), messages),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_relay_forwards_in_binary_frames_is_not_played() {
+        let event = |message: Message| plain().read(&message).expect("it is taken").pop().map(|message| message.event);
+        assert!(matches!(event(Message::binary(r#"{"type":"Flushed"}"#)), Some(TtsEvent::Done)));
+        assert!(event(Message::text("")).is_none());
+        for audio in [&b"\x7f\xff"[..], b"{}}", b""] {
+            assert!(matches!(event(Message::binary(audio.to_vec())), Some(TtsEvent::Audio(_))), "{audio:?}");
+        }
+        assert!(plain().read(&Message::text("Hello")).is_err());
+    }
 
     #[test]
     fn a_long_text_is_cut_between_words_and_nothing_is_lost() {

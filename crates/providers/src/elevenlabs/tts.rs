@@ -24,7 +24,7 @@ use crate::tts::protocol::{
 };
 use crate::tts::timing::{Character, WordTiming};
 use crate::tts::{TtsDefaults, TtsTimeouts, primary_language};
-use crate::websocket::Handshake;
+use crate::websocket::{Handshake, text_of};
 use crate::{Tts, TtsRequest};
 
 const PROVIDER: &str = "elevenlabs";
@@ -123,7 +123,7 @@ impl TtsProtocol for ElevenLabsTts {
     }
 
     fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
-        let Message::Text(text) = message else { return Ok(Vec::new()) };
+        let Some(text) = text_of(message) else { return Ok(Vec::new()) };
         let message: Value = lenient_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
         // Names differ between versions of the API.
         let either = |one: &str, other: &str| message.get(one).or_else(|| message.get(other));
@@ -166,6 +166,16 @@ fn characters(alignment: Option<&Value>) -> WordTiming {
 }
 
 #[cfg(test)]
+fn plain() -> ElevenLabsTts {
+    ElevenLabsTts {
+        base: URL.to_owned(),
+        key: None,
+        defaults: TtsDefaults::default(),
+        parameters: Parameters::default(),
+    }
+}
+
+#[cfg(test)]
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
     seeds: || {
@@ -180,13 +190,22 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             ],
         ])
     },
-    read: |messages| {
-        let protocol = ElevenLabsTts {
-            base: URL.to_owned(),
-            key: None,
-            defaults: TtsDefaults::default(),
-            parameters: Parameters::default(),
-        };
-        crate::fuzz::tts(&protocol, messages)
-    },
+    read: |messages| crate::fuzz::tts(&plain(), messages),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_relay_forwards_in_binary_frames_is_read_like_text() {
+        let done = r#"{"contextId":"c","isFinal":true}"#;
+        for message in [Message::text(done), Message::binary(done)] {
+            let read = plain().read(&message).expect("it is taken");
+            assert!(matches!(&read[..], [TtsMessage { event: TtsEvent::Done, .. }]));
+        }
+        for ignored in [Message::text(""), Message::binary(vec![0xff, 0x7f])] {
+            assert!(plain().read(&ignored).expect("it is taken").is_empty());
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! Error responses of providers, and how they are classified.
 
+use reqwest::header::LOCATION;
 use serde_json::json;
+use switchhook_core::call::ErrorCode;
 
 use super::*;
 
@@ -128,6 +130,7 @@ fn codes_say_what_a_status_does_not() {
         (400, error("Content Exists Risk", "invalid_request_error"), FailureClass::ContentRefused),
         (400, error("No.", "data_inspection_failed"), FailureClass::ContentRefused),
         (404, error("Not there.", "DeploymentNotFound"), ours),
+        (403, json!({ "error": "Too many concurrent connections" }), theirs),
         (401, json!({ "error": { "code": 401, "type": "authentication_error", "message": "Invalid API Key" } }), ours),
         (503, json!({ "error": { "code": 503, "type": "unavailable_error", "message": "Loading model" } }), theirs),
         (529, anthropic("overloaded_error"), theirs),
@@ -152,6 +155,33 @@ fn codes_say_what_a_status_does_not() {
     let words = |message: Value| classify_message(&message).words.without_key(None);
     assert_eq!(words(json!({ "error": "busy", "message": "Too many", "code": 1008 })), "Too many (busy)");
     assert_eq!(words(json!({ "type": "Error" })), "it failed without saying why");
+}
+
+#[test]
+fn a_close_frame_says_whether_and_when_another_connection_may_help() {
+    const CONTEXTS: &str = "Maximum simultaneous contexts per WebSocket connection exceeded (5).";
+    let (ms, ours, theirs) = (Duration::from_millis, ErrorCode::ConfigError, ErrorCode::PipelineError);
+    for (code, reason, expected, retry_after) in [
+        (1008, CONTEXTS, theirs, Some(ms(0))),
+        (1008, "Unauthorized Connection: Too many concurrent sessions", theirs, Some(ms(0))),
+        (1008, "Unauthorized Connection: Missing Authorization header", ours, None),
+        (1008, "Something was wrong with your message", theirs, None),
+        (1011, "Internal server error", theirs, Some(ms(0))),
+        (1013, "Please try again in 1.5s", theirs, Some(ms(1_500))),
+        (1013, "Please try again in 30 seconds", theirs, None),
+        (1008, "Invalid API key", ours, None),
+        (4000, "", theirs, Some(ms(0))),
+        (4401, "", ours, None),
+        (4404, "No such voice", ours, None),
+        (4429, "", theirs, Some(ms(0))),
+    ] {
+        let failure = AttemptError::closed("double", Some(&frame(code, reason)), None);
+        assert_eq!((failure.error.code(), failure.retry_after), (expected, retry_after), "{code} {reason}");
+    }
+}
+
+fn frame(code: u16, reason: &'static str) -> CloseFrame {
+    CloseFrame { code: code.into(), reason: reason.into() }
 }
 
 /// Classifies a message as a response with this status, or inside a response if it is 0.
@@ -279,6 +309,22 @@ fn an_address_where_nothing_is_found_is_named_without_its_query() {
     let model = r#"{"error":{"message":"No such model","code":"model_not_found"}}"#;
     assert_eq!(words(404, model), "No such model (model_not_found, status 404)", "the address is right");
     assert_eq!(words(400, "no"), "no (status 400)");
+}
+
+#[test]
+fn an_address_to_which_a_server_redirects_is_named_without_its_query() {
+    let url: Url = "http://models.example.com/v1/chat/completions?key=s3cret".parse().expect("an address");
+    for (target, named) in [
+        ("https://models.example.com/v1/chat/completions/?key=s3cret", "https://models.example.com"),
+        ("https://gateway.example.com/llm/v1/chat/completions", "https://gateway.example.com/llm/v1/chat/completions"),
+        ("/v1/chat/completions/", "http://models.example.com/v1/chat/completions/"),
+    ] {
+        let classified = classify_response(302, &HeaderMap::from_iter([(LOCATION, target.parse().unwrap())]), "<html>");
+        let classified = classified.at_url(&url);
+        assert_eq!((classified.class, classified.retry_after), (FailureClass::Configuration, None), "{target}");
+        let words = format!("the server redirects to {named}: enter that address in settings.base_url (status 302)");
+        assert_eq!(classified.words.without_key(None), words);
+    }
 }
 
 #[test]

@@ -44,7 +44,6 @@ use self::stream_state::StreamState;
 use self::token_limits::{TokenLimit, TokenLimits, USED_UP, raise};
 use self::unopened_reasoning::UnopenedReasoning;
 use self::unstreamed::Unstreamed;
-pub(crate) use self::withheld::IN_THEIR_PLACE;
 pub use self::withheld::Withheld;
 use crate::sse::{EventStream, TooLong};
 use crate::{

@@ -4,10 +4,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use switchhook_core::conversation::{Message, Role};
-
-/// The text that the model sees in their place.
-pub(crate) const IN_THEIR_PLACE: &str = "(What the caller said here cannot be shown.)";
+use switchhook_core::conversation::{Message, Role, WITHHELD_WORDS};
 
 /// The messages refused in one call, as hashes, since their text is the caller's. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -49,9 +46,9 @@ fn withhold(messages: &mut [Message], is_refused: impl Fn(usize, u64) -> bool) -
         let mut hasher = before.clone();
         message.text.hash(&mut hasher);
         let number = hasher.finish();
-        let is_shown = message.role == Role::User && message.text != IN_THEIR_PLACE;
+        let is_shown = message.role == Role::User && message.text != WITHHELD_WORDS;
         if is_shown && is_refused(position, number) {
-            IN_THEIR_PLACE.clone_into(&mut message.text);
+            WITHHELD_WORDS.clone_into(&mut message.text);
             numbers.push(number);
         }
         message.text.hash(&mut before);

@@ -154,6 +154,8 @@ pub enum RealtimeEvent {
     ResponseRefused {
         /// The response.
         response: String,
+        /// The caller's items that are no longer in it: no later session may have them either.
+        left_out: Vec<String>,
         /// Usage of the response.
         usage: Usage,
     },

@@ -55,8 +55,9 @@ fn text(event: &RealtimeEvent) -> usize {
         | RealtimeEvent::Lost(_) => 0,
         RealtimeEvent::TurnCommitted { item } | RealtimeEvent::AudioDone { item } => item.len(),
         RealtimeEvent::TurnTranscribed { item, text, .. } => item.len() + text.len(),
-        RealtimeEvent::ResponseStarted { response, .. } | RealtimeEvent::ResponseRefused { response, .. } => {
-            response.len()
+        RealtimeEvent::ResponseStarted { response, .. } => response.len(),
+        RealtimeEvent::ResponseRefused { response, left_out, .. } => {
+            response.len() + left_out.iter().map(String::len).sum::<usize>()
         }
         RealtimeEvent::Audio { response, item, .. } => response.len() + item.len(),
         RealtimeEvent::Text { response, item, text } => response.len() + item.len() + text.len(),

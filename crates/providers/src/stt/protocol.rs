@@ -138,12 +138,13 @@ pub(crate) fn close_description(code: u16, reason: &str) -> String {
     }
 }
 
-/// Classifies a close frame of a provider that defines no codes: they are HTTP statuses plus 4000.
+/// Classifies a close frame of a provider that defines no codes: they are HTTP statuses plus 4000. Gateways accept a session and close it
+/// with 1008 when they do not accept the key.
 pub(crate) fn classify_close_code(code: u16, reason: &str) -> StreamError {
     let words = close_description(code, reason);
     match code {
-        4408 | 4429 => StreamError::Retryable(words),
-        4400..=4499 => StreamError::Permanent(words),
+        _ if failure::is_refusal(code) => StreamError::Permanent(words),
+        1008 if failure::blames_settings(reason) => StreamError::Permanent(words),
         _ => StreamError::Retryable(words),
     }
 }

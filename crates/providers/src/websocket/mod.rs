@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use url::Url;
 
 use self::keepalive::Keepalive;
-pub(crate) use self::message::{StreamError, field, json};
+pub(crate) use self::message::{StreamError, field, json, text_of};
 use super::ProviderError;
 use super::adapter_config::AdapterConfig;
 use super::failure::{AttemptError, without_key};
@@ -157,19 +157,19 @@ impl Session {
         message: &Message,
         mut read: impl FnMut(&str) -> Result<Vec<T>, StreamError>,
     ) -> Result<Vec<T>, AttemptError> {
-        let parsed = match message {
-            Message::Text(text) => read(text.as_str()),
+        let text = match message {
+            Message::Text(text) => Ok(text.as_str()),
             // Some servers send JSON in binary frames.
-            Message::Binary(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => read(text),
-                Err(_) => Err(StreamError::Retryable("it sent a message that is not text".to_owned())),
-            },
+            Message::Binary(bytes) => std::str::from_utf8(bytes)
+                .map_err(|_| StreamError::Retryable("it sent a message that is not text".to_owned())),
             Message::Close(frame) => {
                 let Connector { provider, key, .. } = &self.connector;
                 return Err(AttemptError::closed(provider, frame.as_ref(), key.as_ref()));
             }
-            _ => Ok(Vec::new()),
+            _ => Ok(""),
         };
+        // Empty messages keep a connection open.
+        let parsed = text.and_then(|text| if text.trim().is_empty() { Ok(Vec::new()) } else { read(text) });
         parsed.map_err(|error| self.failed(error))
     }
 

@@ -330,6 +330,11 @@ impl Runner {
                         self.write_transcript();
                         None
                     }
+                    TalkEvent::ToolRequested(tool_call) => {
+                        self.transcript.add_request(tool_call);
+                        self.write_transcript();
+                        None
+                    }
                     TalkEvent::Request(request) => {
                         self.carrier_request(request);
                         None

@@ -97,7 +97,7 @@ pub enum Command {
 pub enum Note {
     /// The caller or the agent has said something. Boxed, as is the next one: the channel allocates room for many notes.
     Transcript(Box<TranscriptLine>),
-    /// A tool call has ended, or the conversation has ended while the carrier was asked for its transfer.
+    /// A tool call has ended, or has requested a transfer, or the conversation has ended while the carrier was asked for that.
     ToolCall(Box<ToolCallNote>),
     /// The agent requests something from the carrier.
     CarrierRequest(CarrierRequest),
@@ -110,7 +110,7 @@ pub enum Note {
 pub struct ToolCallNote {
     /// The call that the model made.
     pub call: ToolCall,
-    /// The result for the model; `None` for a transfer that had not failed when the conversation ended.
+    /// The result for the model; `None` for a transfer as long as it has not failed.
     pub result: Option<Value>,
     /// When it began, in milliseconds since the start of the conversation.
     pub start_ms: i64,

@@ -15,6 +15,8 @@ use serde_json::json;
 use switchhook_media::wav;
 use switchhook_runtime::clock::Clock;
 
+use crate::agent_tools::ready;
+use crate::doubles::model::{Piece, Reply};
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, TestService, deliveries_of, text};
 
@@ -73,6 +75,31 @@ async fn a_call_whose_runner_is_gone_ends_although_its_node_lives_on() {
     assert_eq!(ended["usage"]["unpriced"], true, "what it used died with its node: {ended}");
     let (_, other) = client.get(&format!("/v1/calls/{held}")).await;
     assert_eq!(other["status"], "in_progress", "its neighbour is not disturbed");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_was_requested_when_its_runner_was_lost_is_among_the_tools_of_the_call() {
+    // Far from spoken when the runner is gone.
+    let words = "I am putting you through to the reception now. Please hold the line, and stay with us a little longer. \
+                 They know what you have told me, and they will help you with your table and with everything else.";
+    let to_reception = Piece::Tool { id: "call_1", name: "transfer", arguments: json!({ "destination": "reception" }) };
+    let reception = json!([{ "name": "reception", "number": "+12025550142" }]);
+    let replies = vec![Reply::Answer(vec![Piece::Text(words), to_reception])];
+    let (service, agent, double) = ready(replies, json!([{ "type": "transfer", "destinations": reception }])).await;
+    let client = &service.client;
+    let call = client.place(&agent, "+12025550109").await;
+    service.wait_for_tool_request(&call).await;
+    let (_, live) = client.get(&format!("/v1/calls/{call}/transcript")).await;
+    assert_eq!(live["tool_calls"], json!([]), "it has not ended: {live}");
+    service.abandon(&call);
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!(ended["status"], "failed", "{ended}");
+    let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let transfer = &transcript["tool_calls"][0];
+    assert_eq!((&transfer["id"], &transfer["status"]), (&json!("call_1"), &json!("failed")), "{transcript}");
+    assert!(text(&transfer["error"]).contains("restarted"), "{transcript}");
+    double.finish();
     service.stop().await;
 }
 

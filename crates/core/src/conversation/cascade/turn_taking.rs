@@ -327,7 +327,7 @@ impl Cascade {
 }
 
 fn caller_words(said: &FinishedTurn, remembered: bool) -> CallerWords {
-    CallerWords { text: said.text.clone(), start: said.began, end: said.ended, remembered }
+    CallerWords { text: said.text.clone(), start: said.began, end: said.ended, remembered, item: None }
 }
 
 /// Records what the caller said in the transcript.

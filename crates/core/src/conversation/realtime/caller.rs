@@ -164,7 +164,7 @@ impl Realtime {
         self.caller.ended = Some(pressed_at);
         d.emit(RealtimeCommand::AddContext { text: text.clone() });
         let (start, end) = self.take_turn_times(d.now);
-        d.record_caller(CallerWords { text, start, end, remembered: true });
+        d.record_caller(CallerWords { text, start, end, remembered: true, item: None });
         self.response_deadline = Some(ResponseDeadline::after_turn(pressed_at, d.now));
         (self.caller.missed, self.tools.rounds) = (None, 0);
         self.request_response(Kind::Response, Instructions::Freely);

@@ -89,6 +89,9 @@ pub enum RealtimeInput {
     ResponseRefused {
         /// The response.
         response: String,
+        /// The caller's items that have left the session.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<String>,
     },
     /// There is no session yet. The one that is being opened has the greeting.
     SessionConnecting,

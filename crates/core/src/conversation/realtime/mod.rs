@@ -219,7 +219,7 @@ impl Strategy for Realtime {
             RealtimeInput::ResponseDone { response, failed, retry_after_ms } => {
                 self.response_done(d, &response, failed, retry_after_ms.map(Duration::from_millis));
             }
-            RealtimeInput::ResponseRefused { response } => self.response_refused(d, &response),
+            RealtimeInput::ResponseRefused { response, left_out } => self.response_refused(d, &response, left_out),
             RealtimeInput::SessionConnecting => self.set_session(d, SessionState::Lost { hears_first: false }),
             RealtimeInput::SessionLost => self.session_lost(d),
             RealtimeInput::SessionReady => self.session_ready(d),

@@ -11,7 +11,8 @@ const TRIES: u32 = 2;
 const WITHHELD: &str = "its content filter withheld the response";
 
 impl Realtime {
-    pub(super) fn response_refused(&mut self, d: &mut Dialogue, id: &str) {
+    pub(super) fn response_refused(&mut self, d: &mut Dialogue, id: &str, left_out: Vec<String>) {
+        d.transcript.refuse(left_out);
         if !d.phase.is_open() {
             return self.response_done(d, id, Some(WITHHELD.to_owned()), None);
         }

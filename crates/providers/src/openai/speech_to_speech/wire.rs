@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_core::conversation::{Message, Role, ToolCall, WITHHELD_WORDS};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 
@@ -13,7 +13,6 @@ use super::PROVIDER;
 use super::audio::{Format, Incoming, Outgoing};
 use crate::Usage;
 use crate::failure::{self, FailureClass};
-use crate::llm::IN_THEIR_PLACE;
 use crate::llm::finish_reason::FinishReason;
 use crate::llm::tool_names::{fitting_name, without_namespace};
 use crate::llm::turns::whole_arguments;
@@ -207,10 +206,11 @@ impl OpenAiRealtime {
     /// response may be withheld.
     fn refused(&mut self, response: &str, usage: Usage) -> Vec<RealtimeMessage> {
         let left_out = self.turns.leave_out();
-        let in_their_place = (!left_out.is_empty()).then(|| create_item(said("user", IN_THEIR_PLACE)));
+        let in_their_place = (!left_out.is_empty()).then(|| create_item(said("user", WITHHELD_WORDS)));
+        let refused =
+            RealtimeEvent::ResponseRefused { response: response.to_owned(), left_out: left_out.clone(), usage };
         let delete = |item: String| json!({ "type": "conversation.item.delete", "item_id": item }).to_string();
         let replies = left_out.into_iter().map(delete).chain(in_their_place).map(RealtimeMessage::Reply);
-        let refused = RealtimeEvent::ResponseRefused { response: response.to_owned(), usage };
         replies.chain([RealtimeMessage::Event(refused)]).collect()
     }
 

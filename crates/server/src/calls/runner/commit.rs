@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use switchhook_core::call::Change;
+use switchhook_core::call::{Change, EndReason};
 use switchhook_providers::Usage;
 use tokio::time::Instant;
 
@@ -34,6 +34,7 @@ impl Runner {
         if change.status.is_terminal() {
             self.count_what_was_unused().await;
             self.take_lines_at_hand();
+            self.transcript.end_orphaned(self.ends_transferred(change));
             self.transcript.leave_to_commit();
         }
         let (began, mut patience) = (Instant::now(), RETRY_FOR);
@@ -64,6 +65,12 @@ impl Runner {
                 }
             }
         }
+    }
+
+    /// Returns whether the call ends because the caller was transferred; its end may have been written before.
+    fn ends_transferred(&self, change: &Change) -> bool {
+        let written = self.row.end_reason.as_deref() == Some(EndReason::Transferred.as_str());
+        change.ending.as_ref().map_or(written, |ending| ending.reason() == Some(EndReason::Transferred))
     }
 
     /// Returns how long to try. A disk that was full once has time to get room, also if a later error names only a consequence.

@@ -1,4 +1,4 @@
-//! Recovery of a conversation whose node died: its transcript, and the recording as far as it was written.
+//! Recovery of a conversation whose node died: its transcript, its tools, and the recording as far as it was written.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use super::{Runner, analysis};
 use crate::recordings::Recordings;
+use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, TranscriptEntry, WrapUp};
 
 /// The timeout for reading the transcript: the caller may still be on the line.
@@ -21,6 +22,11 @@ impl Runner {
             tracing::warn!(%error, "could not read the transcript of an orphaned call");
             Vec::new()
         });
+        let tools = timeout(TRANSCRIPT_TIMEOUT, self.tools()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        match tools {
+            Ok((ended, requested)) => self.transcript.recover(ended, requested),
+            Err(error) => tracing::warn!(%error, "could not read the tools of an orphaned call"),
+        }
         let recordings = Recordings::below(&self.context.config.data_dir);
         let recording = recordings.of(self.row.tenant_id, self.row.id).repaired().await;
         // The node may have died during the analysis of a conversation that had ended normally.
@@ -46,6 +52,14 @@ impl Runner {
     async fn said(&self) -> Result<Vec<TranscriptEntry>, sqlx::Error> {
         let mut conn = self.context.store.read().await?;
         calls::transcript(&mut conn, self.row.tenant(), self.row.call_id(), 0).await
+    }
+
+    /// Reads the tools that ended, and those that were requested and did not.
+    async fn tools(&self) -> Result<(Vec<ToolCallEntry>, Vec<ToolCallEntry>), sqlx::Error> {
+        let (tenant, call) = (self.row.tenant(), self.row.call_id());
+        let mut conn = self.context.store.read().await?;
+        let ended = tool_calls::list(&mut conn, tenant, call, 0).await?;
+        Ok((ended, tool_calls::requested(&mut conn, tenant, call).await?))
     }
 }
 

@@ -33,6 +33,8 @@ use crate::talk::{CarrierRequest, Command, Ended, Note, Report, ToolCallNote, Tr
 
 /// The error of a transfer that was under way when the call ended.
 const CALL_ENDED: &str = "The call ended before the number was connected.";
+/// The error of a transfer that was under way when its node died, unless the carrier has reported that it succeeded.
+const NODE_DIED: &str = "The service was restarted before it was known whether the number was connected.";
 /// How long a stopped conversation may take to report.
 const FINAL_TRANSCRIPT_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -46,7 +48,7 @@ pub(super) struct Talk {
     redactor: Redactor,
     /// The carrier's verdict, if it came before the conversation began.
     verdict: Option<Verdict>,
-    /// Tool calls whose transfer had not failed when the conversation ended.
+    /// Tool calls whose transfer has not failed.
     transfers: Vec<ToolCallNote>,
     /// Whether the carrier has connected the caller to the number of a transfer.
     is_transferred: bool,
@@ -79,6 +81,8 @@ pub(super) enum TalkEvent {
     Line(TranscriptEntry),
     /// A tool call has ended.
     ToolCall(ToolCallEntry),
+    /// A tool call is about to request something from the carrier; with what is true of it if its end never follows.
+    ToolRequested(ToolCallEntry),
     /// The agent requests something from the carrier.
     Request(CarrierRequest),
     /// The line is gone, during a transfer.
@@ -146,13 +150,20 @@ impl Talk {
         }
     }
 
-    /// Returns the event of a tool call. A transfer during which the conversation ended is kept until it is known how the call ended.
+    /// Returns the event of a tool call. A transfer is kept until it has failed, or it is known how the call ended.
     fn tool_event(&mut self, note: ToolCallNote) -> Option<TalkEvent> {
+        // Models repeat ids.
+        let same = |open: &ToolCallNote| open.call.id == note.call.id && open.start_ms == note.start_ms;
+        let known = self.transfers.iter().position(same).map(|place| self.transfers.remove(place));
         if note.result.is_some() {
             return Some(TalkEvent::ToolCall(self.tool_call(note)));
         }
-        self.transfers.push(note);
-        None
+        self.transfers.push(note.clone());
+        if known.is_some() {
+            return None;
+        }
+        let (status, error) = ("failed".to_owned(), Some(NODE_DIED.to_owned()));
+        Some(TalkEvent::ToolRequested(ToolCallEntry { status, error, ..self.tool_call(note) }))
     }
 
     /// Records that the carrier has connected the caller to the number of a transfer.
@@ -359,7 +370,7 @@ impl Runner {
             match event {
                 TalkEvent::Line(line) => self.transcript.add(line),
                 TalkEvent::ToolCall(tool_call) => self.transcript.add_tool_call(tool_call),
-                TalkEvent::Request(_) | TalkEvent::LineGone | TalkEvent::Ended(_) => {}
+                TalkEvent::ToolRequested(_) | TalkEvent::Request(_) | TalkEvent::LineGone | TalkEvent::Ended(_) => {}
             }
         }
         for transfer in self.talk.take_transfers() {
@@ -510,7 +521,10 @@ mod tests {
             }
             let Some(TalkEvent::ToolCall(first)) = talk.at_hand() else { panic!("its end is known") };
             assert_eq!((first.id.as_str(), first.status.as_str()), ("a", "failed"));
-            assert!(talk.at_hand().is_none(), "the other one's is not");
+            let Some(TalkEvent::ToolRequested(other)) = talk.at_hand() else { panic!("the other one's is not") };
+            assert_eq!((other.id.as_str(), other.status.as_str()), ("b", "failed"));
+            assert_eq!(other.error.as_deref(), Some(NODE_DIED), "should nothing follow");
+            assert!(talk.at_hand().is_none());
             if is_transferred {
                 talk.transferred();
             }

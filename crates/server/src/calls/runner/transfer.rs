@@ -122,7 +122,12 @@ impl Runner {
         self.talk.send(talk::Command::TransferStarted);
         let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
         let called = CalledNumber::over(&self.row.provider, to);
+        let requested = self.transcript.requests_written();
         self.ask_carrier(async move {
+            if !requested.await {
+                tracing::error!("a transfer was not made: it could not be written");
+                return TaskOutcome::Transfer { number, answer: TransferAnswer::Refused };
+            }
             if !may_transfer(&store, tenant, &called, now).await {
                 return TaskOutcome::Transfer { number, answer: TransferAnswer::Refused };
             }

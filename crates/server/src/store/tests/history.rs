@@ -111,6 +111,7 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     dial_policy::times_dialed(c, tenant, to.reveal(), (0, i64::MAX)).await.expect("read");
     calls::transcript(c, tenant, call, 0).await.expect("read");
     tool_calls::list(c, tenant, call, 0).await.expect("read");
+    tool_calls::requested(c, tenant, call).await.expect("read");
     decisions::list(c, tenant, call).await.expect("read");
     inputs::get_for_operator(c, call).await.expect("read");
     inputs::last_for_operator(c, None, 10).await.expect("read");
@@ -231,7 +232,9 @@ async fn walk_calls(test: &TestStore, past: &Past) {
         start_ms: 0,
         duration_ms: 1,
     };
-    assert!(tool_calls::add_for_runner(&mut tx, id, row.lease_token, 0, &[tool]).await.expect("added"));
+    let tools = std::slice::from_ref(&tool);
+    assert!(tool_calls::request_for_runner(&mut tx, id, row.lease_token, 0, tools).await.expect("added"));
+    assert!(tool_calls::add_for_runner(&mut tx, id, row.lease_token, 0, tools).await.expect("added"));
     let mut call = Call::restore(row.snapshot().expect("a known status"), Timing::default());
     for effect in call.handle(now(), CallInput::HangUpRequested) {
         if let CallEffect::Commit(change) = effect {

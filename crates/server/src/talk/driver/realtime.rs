@@ -211,10 +211,10 @@ impl Driver {
                 let filler = self.pipeline.tools.filler(&call.name);
                 RealtimeInput::ToolCall { response, call, filler }
             }
-            RealtimeEvent::ResponseRefused { response, usage } => {
+            RealtimeEvent::ResponseRefused { response, left_out, usage } => {
                 tracing::warn!("a content filter withheld the response of a speech-to-speech model");
                 self.response_over(usage);
-                RealtimeInput::ResponseRefused { response }
+                RealtimeInput::ResponseRefused { response, left_out }
             }
             RealtimeEvent::ResponseDone { response, failed, retry_after, usage } => {
                 if failed.is_some() {

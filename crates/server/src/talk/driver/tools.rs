@@ -10,6 +10,7 @@ use crate::talk::tools::ToolOutcome;
 use crate::talk::{CarrierRequest, Note, ToolCallNote};
 
 /// A running tool call.
+#[derive(Clone)]
 pub(super) struct ToolRun {
     call: ToolCall,
     began: Timestamp,
@@ -27,8 +28,9 @@ impl Driver {
             }
             ToolOutcome::Transfer(number) => {
                 // The result arrives with the outcome of the transfer.
-                let id = call.id.clone();
-                self.transfers.push(ToolRun { call, began });
+                let (id, run) = (call.id.clone(), ToolRun { call, began });
+                self.note_tool(run.clone(), None);
+                self.transfers.push(run);
                 return Some(Input::TransferRequested { id, number });
             }
             ToolOutcome::Http(asking) => return self.wait_for(turn, ToolRun { call, began }, asking.run()),

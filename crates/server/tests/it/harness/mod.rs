@@ -19,6 +19,7 @@ use switchhook::config::Config;
 use switchhook::operator;
 use switchhook::sign_in::SignIn;
 use switchhook::store::Store;
+use switchhook::store::calls::{self, tool_calls};
 use switchhook::store::tenants::OwnLimits;
 use switchhook::webhooks::receiver::{Received, Receiver};
 use switchhook_core::private::Private;
@@ -83,6 +84,22 @@ impl TestService {
     /// Makes a call's runner abandon the call without any cleanup.
     pub(crate) fn abandon(&self, call: &str) {
         self.service.live().signal(call.parse().expect("an id"), RunnerSignal::Abandon);
+    }
+
+    /// Waits until a tool of the call has requested something of the carrier, and that is stored.
+    pub(crate) async fn wait_for_tool_request(&self, call: &str) {
+        let id = call.parse().expect("an id");
+        let is_stored = async || {
+            let mut conn = self.service.store().read().await.expect("a connection");
+            let row = calls::get_for_carrier(&mut conn, id).await.expect("read").expect("a call");
+            !tool_calls::requested(&mut conn, row.tenant(), id).await.expect("read").is_empty()
+        };
+        let stored = async {
+            while !is_stored().await {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(TIMEOUT, stored).await.expect("the request of a tool is stored");
     }
 
     /// Returns the sign-in of people.

@@ -420,8 +420,11 @@ fn what_the_caller_said_before_a_refusal_leaves_the_conversation_then_all_that_t
     committed(&mut wire, "c");
     let first = refuse(&mut wire);
     let in_their_place = answers(first.clone()).last().map(|answer| answer["item"]["content"][0]["text"].clone());
-    assert_eq!(in_their_place, Some(json!(IN_THEIR_PLACE)));
-    assert_eq!(deleted(first), ["b", "c"]);
+    assert_eq!(in_their_place, Some(json!(WITHHELD_WORDS)));
+    assert_eq!(deleted(first.clone()), ["b", "c"]);
+    let refused = events(first);
+    let [RealtimeEvent::ResponseRefused { left_out, .. }] = &refused[..] else { panic!("a refusal") };
+    assert_eq!(*left_out, ["b", "c"], "no later session gets them either");
     assert_eq!(deleted(refuse(&mut wire)), ["a"]);
     assert!(answers(refuse(&mut wire)).is_empty(), "nothing is left");
     let mut wire = ready();

@@ -47,6 +47,26 @@ async fn each_connection_is_tried_with_a_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_is_followed_on_the_same_origin_and_named_where_it_leads_elsewhere() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let moved = |to: &'static str| Reply::Refuses(307, vec![("location", to)], json!({}));
+    let elsewhere = moved("https://models.example.com/v1/chat/completions?key=s3cret");
+    let replies = vec![moved("/gateway/v1/chat/completions"), says("Yes."), elsewhere];
+    // It complains about requests without method, body or key.
+    let double = Double::start(OpenAi, replies).await;
+    let id = connect(&service.client, "openai", &double, json!({ "kinds": ["llm"] })).await;
+    let path = format!("/v1/connections/{}/test", text(&id));
+    let (_, tested) = service.client.post(&path, json!({})).await;
+    assert_eq!(tested["ok"], true, "{tested}");
+    let (_, tested) = service.client.post(&path, json!({})).await;
+    let detail = text(&tested["checks"][0]["detail"]);
+    let named = detail.contains("redirects to https://models.example.com: enter that address");
+    assert!(tested["ok"] == false && named && !detail.contains("s3cret"), "{detail}");
+    double.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_connection_is_tried_with_the_tools_of_the_agents_that_use_it() {
     const WORDS: &str =
         "Invalid schema for function 'book': In context=('properties', 'day'), 'format' is not permitted.";

@@ -44,6 +44,19 @@ async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_empty_message_or_a_byte_order_mark_ends_no_connection() {
+    for odd in ["", " \n", "\u{feff}{}"] {
+        with_every(&[SttBehaviour::Says(15, odd.to_owned())], async |case| {
+            let mut caller = case.call().await;
+            caller.say("people").await;
+            assert_eq!(caller.words().await, text("people"), "{} {odd:?} {:?}", case.name, caller.failed);
+            assert_eq!(case.double.connections(), 1, "{} {odd:?}", case.name);
+        })
+        .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_connection_that_is_dead_without_a_word_is_noticed_at_the_end_of_the_sentence() {
     with_every(&[SttBehaviour::Freezes(15), SttBehaviour::Well], async |case| {
         let mut caller = case.call().await;
@@ -194,6 +207,7 @@ async fn what_is_refused_on_an_open_socket_is_a_wrong_setting_and_is_not_tried_t
     for (name, ends, words) in [
         ("deepgram nova", SttBehaviour::Ends(1, schema, 4400), "Could not parse your message."),
         ("deepgram nova", SttBehaviour::Closes(1, 4400, "bad request"), "bad request (close code 4400)"),
+        ("openai realtime", SttBehaviour::Closes(1, 1008, "Invalid API key"), "Invalid API key (close code 1008)"),
         ("deepgram flux", SttBehaviour::Ends(0, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
         ("deepgram flux", SttBehaviour::Ends(1, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
         ("assemblyai", SttBehaviour::Ends(0, rate, 4000), "Sample rate must be a positive integer (close code 4000)"),
