@@ -66,11 +66,13 @@ impl SigningKeys {
             }
             Self::SignalWire { signing } => {
                 let signature = signature(request, &[SIGNALWIRE_SIGNATURE, TWILIO_SIGNATURE])?;
+                let mut texts = Vec::new();
+                for repeated in [Repeated::Distinct, Repeated::AsSent] {
+                    texts.extend(appended(request, repeated));
+                }
+                texts.dedup(); // They differ where a name is repeated.
                 let as_twilio = |code: Vec<u8>| {
-                    [Repeated::Distinct, Repeated::AsSent].into_iter().any(|repeated| {
-                        appended(request, repeated)
-                            .is_ok_and(|text| Algorithm::Sha1.signed(signing, url, text.as_bytes(), &code))
-                    })
+                    texts.iter().any(|text| Algorithm::Sha1.signed(signing, url, text.as_bytes(), &code))
                 };
                 let of_body = |code: Vec<u8>| Algorithm::Sha1.signed(signing, url, request.body, &code);
                 let genuine = STANDARD.decode(signature).is_ok_and(as_twilio)
@@ -183,8 +185,8 @@ fn addresses(url: &str) -> Vec<Cow<'_, str>> {
         _ => authority,
     };
     let usual = if matches!(scheme, "https" | "wss") { 443 } else { 80 };
-    addresses.push(format!("{scheme}://{host}{path}").into());
-    addresses.push(format!("{scheme}://{host}:{usual}{path}").into());
+    let others = [format!("{scheme}://{host}{path}"), format!("{scheme}://{host}:{usual}{path}")];
+    addresses.extend(others.into_iter().filter(|other| other != url).map(Cow::Owned));
     addresses
 }
 

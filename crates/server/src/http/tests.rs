@@ -13,7 +13,7 @@ use axum::{Router, http};
 use futures_util::stream;
 use serde_json::Value;
 use switchhook_carriers::address::Addresses;
-use switchhook_core::api_key::{ApiKey, Environment};
+use switchhook_core::api_key::{ApiKey, Environment, KeyHash};
 use switchhook_core::id::{ConnectionId, PersonId, TenantId};
 use switchhook_core::rate::RATE_WINDOW;
 use switchhook_runtime::clock::{self, Clock};
@@ -197,6 +197,8 @@ async fn an_address_that_floods_auth_is_refused_there_and_others_are_not() {
         at_once += 1;
     }
     assert_eq!(at_once, 600);
+    let known = attempt::random_text();
+    state.throttle.admit(None, KeyHash::from_bytes(attempt::hash(&known))).await.right();
     let router = router(state);
     let reads = ["login", "callback", "session", "page.css"].map(|name| (Method::GET, name));
     let changes = ["logout", "invitation", "invitation/accept", "invitation/decline", "tenant", "leave"];
@@ -209,6 +211,8 @@ async fn an_address_that_floods_auth_is_refused_there_and_others_are_not() {
         assert_eq!((status, body["code"].as_str()), refusal, "{path}: {body}");
         assert!(headers.contains_key("retry-after"), "{path}");
     }
+    let session = with_session(&router, Request::get("/auth/session"), &known).await;
+    assert_ne!(session, StatusCode::TOO_MANY_REQUESTS, "a session that was open when it was last looked up");
     for (address, path) in [([203, 0, 113, 8], "/auth/session"), (CLIENT.0, "/v1/tenant")] {
         let request = Request::get(path).extension(ConnectInfo(SocketAddr::from((address, CLIENT.1))));
         assert_eq!(ask(&router, request, Body::empty()).await.0, StatusCode::UNAUTHORIZED, "{path}");

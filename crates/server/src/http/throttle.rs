@@ -71,6 +71,11 @@ impl Throttle {
         (Attempt { throttle: self.clone(), account: Some(account), key }, wait)
     }
 
+    /// Returns whether the key was valid when it was last looked up.
+    pub(super) fn remembers(&self, key: KeyHash) -> bool {
+        self.known().right.contains(key.as_bytes())
+    }
+
     /// Returns whether look-ups were ever charged to an address.
     #[cfg(test)]
     pub(super) fn has_charged(&self, from: IpAddr) -> bool {

@@ -277,7 +277,7 @@ fn created(
     warnings: &[String],
 ) -> Result<PlacedResponse, serde_json::Error> {
     let location = format!("/v1/calls/{}", row.id);
-    // Programs place web calls for visitors of their pages, who keep them without the key.
+    // Programs place web calls for visitors of their pages: those calls continue when the key ends.
     let session = match placed_by {
         Principal::Session(hash) => Some(hash),
         Principal::Key(_) => None,

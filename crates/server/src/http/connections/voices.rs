@@ -95,17 +95,16 @@ const CONNECTION: &str = "id";
 
 /// Returns the error of a request for voices, which blames this parameter, if any, for what the provider does not do.
 fn refusal(error: VoiceError, parameter: Option<&str>) -> ApiError {
-    let refused = |code: &'static str, words: String| {
-        let error = ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, code, words);
-        match parameter {
-            Some(parameter) => error.of_field(parameter),
-            None => error,
-        }
+    let blaming = |error: ApiError| match parameter {
+        Some(parameter) => error.of_field(parameter),
+        None => error,
     };
     match error {
         VoiceError::Unknown => ApiError::not_found("voice"),
-        VoiceError::Unusable(words) => refused("no_voices", words),
-        VoiceError::Refused(words) => refused("provider_refused", words),
+        VoiceError::Unusable(words) => blaming(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "no_voices", words)),
+        VoiceError::Refused(words) => {
+            blaming(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "provider_refused", words))
+        }
         VoiceError::Unavailable(words) => {
             ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "provider_unavailable", words).retry_after(1)
         }

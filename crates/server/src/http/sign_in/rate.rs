@@ -4,21 +4,25 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use axum::extract::Request;
+use axum::http::HeaderMap;
 use axum::middleware::Next;
 use axum::response::Response;
+use switchhook_core::api_key::KeyHash;
 use tokio::time::Instant;
 
+use super::cookies;
 use super::page::Answer;
 use crate::http::HttpState;
 use crate::http::client_network::ClientNetwork;
 use crate::http::error::ApiError;
 use crate::http::token_bucket::TokenBuckets;
 use crate::listener::network;
+use crate::sign_in::attempt::{hash, is_random_text};
 
 /// Sign-in requests in a minute, in the long run and at once: everybody arrives at nine. A sign-in makes two, and behind a proxy everybody
 /// has one address.
 const SIGN_INS: u32 = 120;
-/// All requests in a minute, in the long run and at once. A page asks about once a minute who is signed in.
+/// All requests in a minute, in the long run and at once, without those of people who are signed in.
 const REQUESTS: u32 = 600;
 
 /// The buckets of all addresses. Clones share them.
@@ -53,18 +57,25 @@ impl SignInRate {
     }
 }
 
-/// Middleware: counts a request below `/auth`, or rejects it with 429.
+/// Middleware: counts a request below `/auth` of a client that is not signed in, or rejects it with 429.
 pub(super) async fn limit(
     state: HttpState,
     ClientNetwork(from): ClientNetwork,
     request: Request,
     next: Next,
 ) -> Result<Response, Answer> {
-    if let Some(from) = from {
+    // A person with a session has limits of their own, and shares the address with strangers.
+    if let Some(from) = from.filter(|_| !is_signed_in(&state, request.headers())) {
         let admitted = state.sign_in_rate.admit_any(from, Instant::now());
         admitted.map_err(|wait| Answer::new(request.headers(), refusal("requests", REQUESTS, wait)))?;
     }
     Ok(next.run(request).await)
+}
+
+/// Returns whether the cookie is that of a session which was open when it was last looked up.
+fn is_signed_in(state: &HttpState, headers: &HeaderMap) -> bool {
+    let cookie = cookies::session(headers).filter(|cookie| is_random_text(cookie));
+    cookie.is_some_and(|cookie| state.throttle.remembers(KeyHash::from_bytes(hash(&cookie))))
 }
 
 /// Counts a request for a sign-in.

@@ -215,10 +215,8 @@ async fn asking_who_is_signed_in_counts_as_looking_at_a_page() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let mut ana = browser(&service);
     ana.sign_in(&oidc, json!({})).await;
-    // An address may ask 600 times a minute, too.
-    for _ in 0..300 {
+    for _ in 0..600 {
         assert_eq!(ana.who().await.0, StatusCode::OK);
-        assert_eq!(ana.ask(Method::GET, "/v1/calls", None).await.0, StatusCode::OK);
     }
     let refused = ana.request(Method::GET, "/auth/session").send().await.expect("an answer");
     assert_eq!((refused.status(), &refused.headers()["retry-after"]), (StatusCode::TOO_MANY_REQUESTS, &SIXTY));

@@ -96,7 +96,7 @@ async fn one_person_leaves_pages_to_the_others() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let (ana, _) = owner(&service, &oidc).await;
     let (viewer, _) = with_role(&service, &oidc, &ana, "bob", "viewer").await;
-    let reading = async { while viewer.ask(Method::GET, "/v1/tenant", None).await.0 == StatusCode::OK {} };
+    let reading = async { while viewer.who().await.0 == StatusCode::OK {} };
     tokio::time::timeout(TIMEOUT, reading).await.expect("a limit");
     let (status, refused) = viewer.ask(Method::GET, "/v1/calls", None).await;
     assert_eq!((status, &refused["code"]), (StatusCode::TOO_MANY_REQUESTS, &json!("rate_limited")), "{refused}");
