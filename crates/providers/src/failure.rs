@@ -85,8 +85,14 @@ const BUSY: [&str; 8] =
 const BUSY_WORDS: [&str; 8] =
     ["try again", "retry", "busy", "overloaded", "temporar", "unavailable", "rate limit", "too many requests"];
 /// Parts of sentences about a limit of sessions at a time, which some providers call a refusal of the connection. It passes.
-const CROWDED: [&str; 5] =
-    ["too many concurrent", "too many simultaneous", "maximum simultaneous", "maximum concurrent", "concurrency limit"];
+const CROWDED: [&str; 6] = [
+    "too many concurrent",
+    "too many simultaneous",
+    "maximum simultaneous",
+    "maximum concurrent",
+    "number of concurrent",
+    "concurrency limit",
+];
 /// A key of at least this length that is not a word cannot be in a sentence by chance.
 const SURE_KEY: usize = 8;
 
@@ -256,12 +262,13 @@ pub(crate) fn is_error(event: &Value) -> bool {
 
 /// Returns whether the code of a close frame is a refusal: some providers use HTTP statuses plus 4000.
 pub(crate) fn is_refusal(close_code: u16) -> bool {
-    matches!(close_code, 4400..=4499) && !matches!(close_code, 4408 | 4429)
+    matches!(close_code, 4400..=4499) && !matches!(close_code, 4408 | 4409 | 4425 | 4429 | 4498 | 4499)
 }
 
-/// Returns whether the reason of a close frame blames the key or the settings.
+/// Returns whether the reason of a close frame blames the key or the settings, and not a condition that passes.
 pub(crate) fn blames_settings(reason: &str) -> bool {
-    ErrorBody::text(reason).class(0) == FailureClass::Configuration
+    let error_body = ErrorBody::text(reason);
+    error_body.class(0) == FailureClass::Configuration && !error_body.is_transient()
 }
 
 /// Removes the key from a message, in case the provider repeats it.
@@ -431,13 +438,11 @@ fn number(code: &Value) -> Option<u16> {
     }
 }
 
-/// Says where a server redirects to. What is the same there need not be entered again.
+/// Says where a server redirects a request to, without the query.
 fn redirected(from: &Url, target: &str) -> String {
     let Ok(to) = from.join(target) else { return "the server redirects to no address".to_owned() };
-    let origin = to.origin();
-    let same_path = to.path().trim_end_matches('/') == from.path().trim_end_matches('/');
-    let path = if same_path && origin != from.origin() { "" } else { to.path() };
-    format!("the server redirects to {}{path}: enter that address in settings.base_url", origin.ascii_serialization())
+    let (origin, path) = (to.origin().ascii_serialization(), to.path());
+    format!("the server redirects to {origin}{path}: change settings.base_url so that requests are sent there")
 }
 
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
@@ -511,10 +516,14 @@ impl AttemptError {
         }
         let error_body = ErrorBody::text(frame.reason.as_str());
         let is_crowded = error_body.says(&CROWDED);
+        // 1011 to 1013: the server is at fault, restarts or is busy.
+        let passes = matches!(code, 1011..=1013) && error_body.is_transient();
         let classified = error_body.classify(0, None).after(pause::in_words(frame.reason.as_str()));
         let words = ErrorMessage { details: format!("code {code}"), ..classified.words };
         let classified = if is_refusal(code) && !is_crowded {
             Classified { class: FailureClass::Configuration, words, retry_after: None, busy: None }
+        } else if passes {
+            Classified { class: FailureClass::Provider, words, ..classified }
         } else {
             Classified { words, ..classified }
         };

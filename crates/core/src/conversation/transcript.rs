@@ -192,15 +192,18 @@ impl Transcript {
         true
     }
 
-    /// Marks turns with missing text for another session to hear, except those that were refused. Returns when the first of them began.
+    /// Marks turns with missing text for another session to hear, except those that were refused and those before them, whose audio would bring
+    /// these back. Returns when the first of them began.
     pub(super) fn disown(&mut self, now: Timestamp) -> Option<Timestamp> {
-        let mut began = None;
         let refused = &self.refused;
-        let may_be_heard = |item: &Option<String>| item.as_ref().is_none_or(|item| !refused.contains(item));
-        for line in &mut self.lines {
-            if let UnwrittenLine::Pending { item, start, since, .. } = line
-                && may_be_heard(item)
-            {
+        let is_refused = |line: &UnwrittenLine| match line {
+            UnwrittenLine::Pending { item: Some(item), .. } => refused.contains(item),
+            _ => false,
+        };
+        let first = self.lines.iter().rposition(is_refused).map_or(0, |at| at + 1);
+        let mut began = None;
+        for line in self.lines.iter_mut().skip(first) {
+            if let UnwrittenLine::Pending { item, start, since, .. } = line {
                 (*item, *since) = (None, now);
                 began.get_or_insert(*start);
             }

@@ -167,6 +167,7 @@ fn a_close_frame_says_whether_and_when_another_connection_may_help() {
         (1008, "Unauthorized Connection: Missing Authorization header", ours, None),
         (1008, "Something was wrong with your message", theirs, None),
         (1011, "Internal server error", theirs, Some(ms(0))),
+        (1011, "Could not check the API key, try again", theirs, Some(ms(0))),
         (1013, "Please try again in 1.5s", theirs, Some(ms(1_500))),
         (1013, "Please try again in 30 seconds", theirs, None),
         (1008, "Invalid API key", ours, None),
@@ -174,6 +175,7 @@ fn a_close_frame_says_whether_and_when_another_connection_may_help() {
         (4401, "", ours, None),
         (4404, "No such voice", ours, None),
         (4429, "", theirs, Some(ms(0))),
+        (4409, "", theirs, Some(ms(0))),
     ] {
         let failure = AttemptError::closed("double", Some(&frame(code, reason)), None);
         assert_eq!((failure.error.code(), failure.retry_after), (expected, retry_after), "{code} {reason}");
@@ -315,14 +317,19 @@ fn an_address_where_nothing_is_found_is_named_without_its_query() {
 fn an_address_to_which_a_server_redirects_is_named_without_its_query() {
     let url: Url = "http://models.example.com/v1/chat/completions?key=s3cret".parse().expect("an address");
     for (target, named) in [
-        ("https://models.example.com/v1/chat/completions/?key=s3cret", "https://models.example.com"),
+        (
+            "https://models.example.com/v1/chat/completions/?key=s3cret",
+            "https://models.example.com/v1/chat/completions/",
+        ),
         ("https://gateway.example.com/llm/v1/chat/completions", "https://gateway.example.com/llm/v1/chat/completions"),
         ("/v1/chat/completions/", "http://models.example.com/v1/chat/completions/"),
     ] {
         let classified = classify_response(302, &HeaderMap::from_iter([(LOCATION, target.parse().unwrap())]), "<html>");
         let classified = classified.at_url(&url);
         assert_eq!((classified.class, classified.retry_after), (FailureClass::Configuration, None), "{target}");
-        let words = format!("the server redirects to {named}: enter that address in settings.base_url (status 302)");
+        let words = format!(
+            "the server redirects to {named}: change settings.base_url so that requests are sent there (status 302)"
+        );
         assert_eq!(classified.words.without_key(None), words);
     }
 }

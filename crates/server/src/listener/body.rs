@@ -26,7 +26,7 @@ impl TooSlow {
     }
 }
 
-/// A request's body with a deadline. The connection learns if it is not read to its end.
+/// A request's body with a deadline. The connection learns if it is not read completely.
 #[derive(Debug)]
 pub(super) struct TimedBody {
     body: Incoming,

@@ -67,6 +67,15 @@ impl Exchange {
         reader.into_iter().for_each(Waker::wake);
     }
 
+    /// Returns until when the rest of a body is discarded: counted from the end of the response, which may have been long ago.
+    fn discards_until(&self) -> Instant {
+        match *self.state() {
+            ConnectionState::Idle { until } => until + self.timeouts.header - self.timeouts.idle,
+            ConnectionState::Header { until } => until,
+            ConnectionState::Answering | ConnectionState::Upgraded => Instant::now() + self.timeouts.header,
+        }
+    }
+
     /// Records the upgrade to a WebSocket.
     pub(super) fn upgrade(&self) {
         *self.state() = ConnectionState::Upgraded;
@@ -136,8 +145,8 @@ impl Guarded {
     /// Reads the rest of a body after the response. The kernel would otherwise reset the connection, and a proxy that is still sending would answer
     /// 502 in place of the response.
     fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let limit = self.timeouts.header;
-        let until = *self.discarding.get_or_insert_with(|| Instant::now() + limit);
+        let exchange = &self.exchange;
+        let until = *self.discarding.get_or_insert_with(|| exchange.discards_until());
         let mut bytes = [0; 8 * 1024];
         while self.discarded < DISCARDED {
             let mut buffer = ReadBuf::new(&mut bytes);

@@ -62,7 +62,7 @@ pub use budget::{Budget, TooFew, USUAL as USUAL_CONNECTIONS};
 pub(crate) use columns::columns;
 pub use copy::{PostgresTools, check_copy};
 pub use pooling::{Pooling, UnusablePooler};
-pub use postgres::ReadOnly;
+pub use postgres::{ReadOnly, WrongEncoding};
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPool;

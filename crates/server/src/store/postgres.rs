@@ -25,17 +25,17 @@ const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 const SILENT: &str = "could not connect to PostgreSQL: it does not answer, or the pooler at this address has fewer than two \
     connections for this service";
 
-/// What each session has, whatever the role, the database or the server sets. PostgreSQL ends a transaction that is idle for 5 s: a node that is
-/// suspended or whose machine is gone would otherwise keep its locks, and other nodes would wait for them, for example to renew their leases.
-/// Transactions see what others committed before each statement, on which their locks rely. A commit waits for the disk: a dial that a crash
-/// of the server forgets would be repeated.
+/// Settings of each session, which override those of the role, the database and the server. PostgreSQL ends a transaction that is idle for 5 s: a
+/// node that is suspended or whose machine is gone would otherwise keep its locks, and other nodes would wait for them, for example to renew
+/// their leases. Transactions see what others committed before each statement, on which their locks rely. A commit waits for the disk: a dial
+/// that a crash of the server forgets would be repeated.
 const SESSION: &str = "SET idle_in_transaction_session_timeout = 5000; SET default_transaction_isolation = 'read committed'; \
     SELECT set_config('synchronous_commit', 'local', FALSE) WHERE current_setting('synchronous_commit') = 'off'";
 /// Takes away the limits of a role for requests. `transaction_timeout` exists since PostgreSQL 17.
 const UNLIMITED: &str = "SELECT set_config(name, '0', FALSE) FROM pg_settings \
     WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')";
-const FORBIDDEN: &str = "the role of the database address may not create tables: make it the owner of the database, or grant it CREATE on a \
-    schema of its search_path (since PostgreSQL 15, others than the owner need this for public, too)";
+const FORBIDDEN: &str = "the role of the database address may not create or change tables: make it the owner of the database and of the tables \
+    in it, or of its tables alone, with CREATE on a schema of its search_path (since PostgreSQL 15, also on public)";
 const INVALID: &str = "the database URL is not a valid postgres:// address";
 /// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
@@ -62,6 +62,14 @@ const SYSTEM: &str = "system";
      SWITCHHOOK_DATABASE_URL"
 )]
 pub struct ReadOnly;
+
+/// A database that cannot store every letter.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the database stores text as {0}, which cannot hold the words of every call: create another one with \
+     `CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`"
+)]
+pub struct WrongEncoding(String);
 
 /// Connects to the database at `url`; the node may open up to `most` connections, and gives up those with `symptoms`. Waits for a server that is
 /// starting.
@@ -162,19 +170,17 @@ async fn can_write(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     Ok(row.try_get::<&str, _>(0)? == "off")
 }
 
-/// Checks that the database can store every letter. It would otherwise refuse the words of a call while somebody speaks, or cut letters in two.
+/// Checks that the database can store every letter. It would otherwise refuse words during a call, or cut letters in two.
 async fn check_encoding(connection: &mut PgConnection) -> anyhow::Result<()> {
     let row = connection.fetch_one(sqlx::raw_sql("SHOW server_encoding")).await?;
     let encoding: &str = row.try_get(0)?;
-    anyhow::ensure!(
-        encoding == "UTF8",
-        "the database stores text as {encoding}, which cannot hold the words of every call: create another one with \
-         `CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`"
-    );
-    Ok(())
+    if encoding == "UTF8" {
+        return Ok(());
+    }
+    Err(WrongEncoding(encoding.to_owned()).into())
 }
 
-/// Migrates the schema over a connection of its own. A migration of many calls, or the wait for that of another node, takes longer than a role
+/// Migrates the schema over a separate connection. A migration of many calls, or the wait for that of another node, takes longer than a role
 /// may allow requests.
 pub(super) async fn migrate(pool: &PgPool, migrator: &Migrator) -> anyhow::Result<()> {
     let mut connection = pool.acquire().await?.detach();
@@ -189,7 +195,7 @@ pub(super) async fn migrate(pool: &PgPool, migrator: &Migrator) -> anyhow::Resul
     })
 }
 
-/// Returns whether PostgreSQL refuses to create a table, or the role has no schema to create it in.
+/// Returns whether the role may not create or change a table, or has no schema to create it in.
 fn may_not_create(error: &MigrateError) -> bool {
     const STATES: [&str; 2] = ["42501", "3F000"];
     let (MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) = error else { return false };

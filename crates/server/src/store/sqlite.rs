@@ -132,8 +132,10 @@ impl Writer {
     pub(super) async fn migrate(&self, migrator: &Migrator) -> anyhow::Result<()> {
         let mut state = self.0.lock().await;
         let connection = state.connection.as_mut().context("the database is closed")?;
-        // One statement may change every row, which memory may not hold twice.
-        sqlx::raw_sql(TEMPORARY_FILES).execute(&mut *connection).await?;
+        // One statement may change every row, and memory may not hold all of a large database.
+        let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *connection).await?;
+        let temporary = if pages > REBUILT { TEMPORARY_FILES } else { TEMPORARY_MEMORY };
+        sqlx::raw_sql(temporary).execute(&mut *connection).await?;
         let migrated = migrator.run(&mut *connection).await;
         sqlx::raw_sql(TEMPORARY_MEMORY).execute(connection).await?;
         Ok(migrated?)

@@ -16,7 +16,7 @@ const SPILL: &str =
     "SET LOCAL work_mem = '64kB'; SET LOCAL temp_tablespaces = ''; SELECT count(*) FROM generate_series(1, 20000)";
 /// The state of a full disk (`disk_full`).
 const FULL: &str = "53100";
-/// What the path of a temporary file contains, in a message of any language. A large sort may need more room than there is, while rows have
+/// Part of the path of a temporary file, in a message of any language. A large sort may need more room than there is, while rows have
 /// enough, and gives it back when it fails.
 const TEMPORARY_FILE: &str = "pgsql_tmp";
 /// The state of an operator's limit on temporary files (`configuration_limit_exceeded`).

@@ -15,7 +15,7 @@ use crate::store::{self, Store, Symptom, Tx};
 /// The pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a request to the carrier waits until the tool call that it is for is written.
-const REQUEST_WRITTEN: Duration = Duration::from_secs(15);
+const REQUEST_WRITTEN: Duration = Duration::from_secs(5);
 /// The number of unwritten lines that is logged: the database is slow or unavailable.
 const MANY: usize = 100;
 
@@ -150,7 +150,7 @@ impl Runner {
     }
 }
 
-/// What is written together.
+/// Rows that are written together.
 struct Unwritten<'a> {
     lines: &'a [TranscriptEntry],
     tool_calls: &'a [ToolCallEntry],
@@ -344,11 +344,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_carrier_is_asked_only_once_the_request_is_written() {
+    async fn a_request_is_waited_for_until_it_is_written() {
         let mut writer = TranscriptWriter::default();
         assert!(writer.requests_written().await, "nothing was requested");
         writer.add_request(tools(0..1).remove(0));
-        let written = writer.requests_written();
+        let mut written = std::pin::pin!(writer.requests_written());
+        assert!(tokio::time::timeout(Duration::from_millis(20), &mut written).await.is_err(), "it is not yet written");
         writer.requests_written.send_replace(1);
         assert!(written.await);
         writer.add_request(tools(1..2).remove(0));

@@ -122,9 +122,12 @@ impl Runner {
         self.talk.send(talk::Command::TransferStarted);
         let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
         let called = CalledNumber::over(&self.row.provider, to);
-        let requested = self.transcript.requests_written();
+        // The commands of clients are stored already.
+        let requested = (by == EndedBy::Agent).then(|| self.transcript.requests_written());
         self.ask_carrier(async move {
-            if !requested.await {
+            if let Some(requested) = requested
+                && !requested.await
+            {
                 tracing::error!("a transfer was not made: it could not be written");
                 return TaskOutcome::Transfer { number, answer: TransferAnswer::Refused };
             }

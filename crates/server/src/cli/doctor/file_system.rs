@@ -11,7 +11,9 @@ const FIX: &str = "Move the database to a local disk or a block device, or use P
 /// Linux's list of what is mounted where.
 const MOUNTS: &str = "/proc/self/mountinfo";
 /// File systems whose files are on another machine, or are passed on by a virtual one.
-const NETWORK: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre"];
+const NETWORK: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs", "lustre"];
+/// File systems in user space whose files are on this machine.
+const LOCAL: [&str; 2] = ["fuse.fuse-overlayfs", "fuse.mergerfs"];
 
 /// Checks where an SQLite file is, or will be.
 pub(super) fn of_database(config: &Config) -> Option<Finding> {
@@ -26,7 +28,7 @@ pub(super) fn of_database(config: &Config) -> Option<Finding> {
 fn judged(folder: &Path, mounts: &str) -> Option<Finding> {
     let kind = kind_at(folder, mounts)?;
     // Those in user space are called fuse.sshfs, fuse.rclone and so on.
-    (NETWORK.contains(&kind) || kind.starts_with("fuse.")).then(|| {
+    (NETWORK.contains(&kind) || kind.starts_with("fuse.") && !LOCAL.contains(&kind)).then(|| {
         let detail = format!("{} is on {kind}, where SQLite's locks may not hold.", folder.display());
         Finding::warning(NAME, detail, FIX)
     })
@@ -57,6 +59,7 @@ mod tests {
 32 31 8:2 / /srv/local\\040disk rw - xfs /dev/sdb1 rw
 33 22 0:41 / /mnt/share rw - cifs //account.file.core.example/share rw
 34 22 0:42 / /mnt/cloud rw - fuse.rclone remote: rw
+37 22 0:43 / /mnt/pool rw - fuse.mergerfs a:b rw
 35 22 8:3 / /mnt/twice rw - nfs4 nas:/old rw
 36 22 8:3 / /mnt/twice rw - ext4 /dev/sdc1 rw
 ";
@@ -72,6 +75,7 @@ mod tests {
             ("/srvice", None),
             ("/var/lib/switchhook", None),
             ("/mnt/twice", None),
+            ("/mnt/pool", None),
         ] {
             let finding = judged(Path::new(folder), LINES);
             assert_eq!(finding.is_some(), expected.is_some(), "{folder}");

@@ -25,7 +25,8 @@ use crate::store::connections::ConnectionRow;
 use crate::store::inspect::{self, Disabled, Schema};
 use crate::store::page::PageRequest;
 use crate::store::{
-    Dialect, ForeignPrograms, ReadOnly, Store, TooFew, UnusablePooler, connections, tenants, webhooks, why_unwritable,
+    Dialect, ForeignPrograms, ReadOnly, Store, TooFew, UnusablePooler, WrongEncoding, connections, tenants, webhooks,
+    why_unwritable,
 };
 
 const DATABASE: &str = "database";
@@ -66,6 +67,10 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<Store>) {
         }
         Err(error) if error.is::<ReadOnly>() => {
             let fix = "Change SWITCHHOOK_DATABASE_URL, or turn default_transaction_read_only off.";
+            return (vec![Finding::problem(DATABASE, sentence(&error), fix)], None);
+        }
+        Err(error) if error.is::<WrongEncoding>() => {
+            let fix = "Create a database in UTF-8, and set its address in SWITCHHOOK_DATABASE_URL.";
             return (vec![Finding::problem(DATABASE, sentence(&error), fix)], None);
         }
         Err(error) if error.is::<ForeignPrograms>() => {

@@ -60,6 +60,16 @@ fn speech_that_a_filter_refused_before_it_was_transcribed_is_not_heard_by_the_ne
 }
 
 #[test]
+fn speech_before_words_that_a_filter_refused_is_not_heard_again_with_them() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").caller(4_500, "c2");
+    script.at(5_100, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
+    script.at(5_200, withheld("r2", &["c2"])).at(5_300, Input::from(RealtimeInput::SessionLost));
+    let since = script.engine.unheard_since();
+    assert_eq!(since, Timestamp::from_millis(5_300), "what was said first is followed by what was refused");
+}
+
+#[test]
 fn a_refusal_is_asked_again_without_what_was_said() {
     let mut script = refused();
     assert_eq!(script.done(), ["respond 2 Freely"]);

@@ -60,7 +60,7 @@ async fn a_redirect_is_followed_on_the_same_origin_and_named_where_it_leads_else
     assert_eq!(tested["ok"], true, "{tested}");
     let (_, tested) = service.client.post(&path, json!({})).await;
     let detail = text(&tested["checks"][0]["detail"]);
-    let named = detail.contains("redirects to https://models.example.com: enter that address");
+    let named = detail.contains("redirects to https://models.example.com/v1/chat/completions: change");
     assert!(tested["ok"] == false && named && !detail.contains("s3cret"), "{detail}");
     double.finish();
     service.stop().await;
