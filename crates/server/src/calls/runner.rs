@@ -330,9 +330,8 @@ impl Runner {
                         self.write_transcript();
                         None
                     }
-                    TalkEvent::ToolRequested(tool_call) => {
-                        self.transcript.add_request(tool_call);
-                        self.write_transcript();
+                    TalkEvent::ToolRequested(tool_call, stored) => {
+                        self.write_request(tool_call, stored);
                         None
                     }
                     TalkEvent::Request(request) => {

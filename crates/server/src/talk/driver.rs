@@ -152,6 +152,8 @@ pub(super) struct Driver {
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
     /// Tool calls that requested a transfer, while it is unknown what became of it.
     transfers: Vec<ToolRun>,
+    /// Tool calls whose request to a service is open.
+    services: Vec<ToolRun>,
     latencies: Latencies,
     last_response: Option<ResponseStages>,
     decisions: Vec<Decision>,
@@ -202,6 +204,7 @@ impl Driver {
             tasks: JoinSet::new(),
             results: mpsc::channel(64),
             transfers: Vec::new(),
+            services: Vec::new(),
             latencies: Latencies::default(),
             last_response: None,
             decisions: Vec::new(),
@@ -412,7 +415,7 @@ impl Driver {
         if finished.is_err() {
             self.end = Some(panicked());
         }
-        self.note_open_transfers();
+        self.note_open_tools();
         self.stop_speaking();
         self.phrases.stop();
         let recorded = self.media_session.written().await;

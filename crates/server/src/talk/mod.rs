@@ -36,7 +36,7 @@ use switchhook_core::histogram::Histogram;
 use switchhook_core::replay::InputLogWriter;
 use switchhook_media::format::AudioFormat;
 use switchhook_providers::Usage;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use self::audience::Audience;
 use crate::recordings::Recording;
@@ -93,10 +93,12 @@ pub enum Command {
 }
 
 /// Something to store, sent as it happens. No `Debug`: it would print what is spoken.
-#[derive(Clone)]
 pub enum Note {
-    /// The caller or the agent has said something. Boxed, as is the next one: the channel allocates room for many notes.
+    /// The caller or the agent has said something. Boxed, as tool calls are: the channel allocates room for many notes.
     Transcript(Box<TranscriptLine>),
+    /// A tool call is about to send a request to a service; its end follows. The sender is used once this is stored, and dropped if it will
+    /// not be.
+    ToolRequested(Box<ToolCallNote>, oneshot::Sender<()>),
     /// A tool call has ended, or has requested a transfer, or the conversation has ended while the carrier was asked for that.
     ToolCall(Box<ToolCallNote>),
     /// The agent requests something from the carrier.
@@ -110,7 +112,7 @@ pub enum Note {
 pub struct ToolCallNote {
     /// The call that the model made.
     pub call: ToolCall,
-    /// The result for the model; `None` for a transfer as long as it has not failed.
+    /// The result for the model; `None` for a request to a service, and for a transfer as long as it has not failed.
     pub result: Option<Value>,
     /// When it began, in milliseconds since the start of the conversation.
     pub start_ms: i64,

@@ -34,6 +34,10 @@ const MAX_TEXT: usize = 2_000;
 /// The errors of a service that times out, and of one that cannot be reached.
 const LATE: &str = "The service did not respond in time.";
 const UNREACHABLE: &str = "The service could not be reached.";
+/// The error of a request that was not sent, since it could not be stored.
+pub(crate) const NOT_SENT: &str = "The request could not be recorded, so it was not sent. Nothing was done.";
+/// The error of a request that was open when the call ended.
+pub(crate) const CUT_OFF: &str = "The call ended before the tool responded. It may have done its work.";
 /// Identifies the call to the services behind tools.
 const CALL_HEADER: &str = "x-voice-call";
 /// The maximum number of tools in one request; some models refuse more.
@@ -325,6 +329,11 @@ impl Ready {
 }
 
 impl HttpCall {
+    /// Returns whether the request may have effects, by its method (RFC 9110 section 9.2.1).
+    pub(super) fn has_effects(&self) -> bool {
+        !self.request.method.is_safe()
+    }
+
     /// Returns the result for the model.
     pub(super) async fn run(self) -> Value {
         if let Some(wrong) = self.check.wrong().await {

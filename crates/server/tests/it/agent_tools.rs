@@ -207,6 +207,10 @@ async fn a_service_is_not_kept_waiting_for_a_call_that_is_over() {
         .expect("long before its time")
         .expect("lives");
     service.client.wait_for_end(&call).await;
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let slow = &transcript["tool_calls"][0];
+    assert_eq!((&slow["name"], &slow["status"]), (&json!("slow"), &json!("failed")), "{transcript}");
+    assert!(text(&slow["error"]).contains("call ended"), "{transcript}");
     service.stop().await;
 }
 

@@ -79,26 +79,38 @@ async fn a_call_whose_runner_is_gone_ends_although_its_node_lives_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_that_was_requested_when_its_runner_was_lost_is_among_the_tools_of_the_call() {
+async fn what_tools_had_requested_when_the_runner_was_lost_is_among_the_tools_of_the_call() {
+    // It never answers.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/book", silent.local_addr().expect("bound"));
     // Far from spoken when the runner is gone.
     let words = "I am putting you through to the reception now. Please hold the line, and stay with us a little longer. \
                  They know what you have told me, and they will help you with your table and with everything else.";
     let to_reception = Piece::Tool { id: "call_1", name: "transfer", arguments: json!({ "destination": "reception" }) };
     let reception = json!([{ "name": "reception", "number": "+12025550142" }]);
-    let replies = vec![Reply::Answer(vec![Piece::Text(words), to_reception])];
-    let (service, agent, double) = ready(replies, json!([{ "type": "transfer", "destinations": reception }])).await;
+    let book = Piece::Tool { id: "call_2", name: "book", arguments: json!({}) };
+    let replies = vec![Reply::Answer(vec![Piece::Text(words), to_reception, book])];
+    let tools = json!([
+        { "type": "transfer", "destinations": reception },
+        { "type": "http", "name": "book", "url": url, "timeout_seconds": 10 },
+    ]);
+    let (service, agent, double) = ready(replies, tools).await;
     let client = &service.client;
     let call = client.place(&agent, "+12025550109").await;
-    service.wait_for_tool_request(&call).await;
+    service.wait_for_tool_requests(&call, 2).await;
     let (_, live) = client.get(&format!("/v1/calls/{call}/transcript")).await;
-    assert_eq!(live["tool_calls"], json!([]), "it has not ended: {live}");
+    assert_eq!(live["tool_calls"], json!([]), "they have not ended: {live}");
     service.abandon(&call);
     let ended = client.wait_for_end(&call).await;
     assert_eq!(ended["status"], "failed", "{ended}");
     let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
-    let transfer = &transcript["tool_calls"][0];
-    assert_eq!((&transfer["id"], &transfer["status"]), (&json!("call_1"), &json!("failed")), "{transcript}");
-    assert!(text(&transfer["error"]).contains("restarted"), "{transcript}");
+    let shown = transcript["tool_calls"].as_array().expect("a list");
+    let ids: HashSet<_> = shown.iter().map(|it| text(&it["id"])).collect();
+    assert_eq!((shown.len(), ids), (2, HashSet::from(["call_1".to_owned(), "call_2".to_owned()])), "{transcript}");
+    for tool in shown {
+        assert_eq!(tool["status"], "failed", "{transcript}");
+        assert!(text(&tool["error"]).contains("restarted"), "{transcript}");
+    }
     double.finish();
     service.stop().await;
 }

@@ -14,7 +14,7 @@ use switchhook_core::privacy::{Redactor, pressed_in};
 use switchhook_core::replay::{Header, InputLog, InputLogWriter, TurnStrategy};
 use switchhook_providers::UsageMeter;
 use switchhook_runtime::panics::caught;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
@@ -29,12 +29,17 @@ use crate::store::calls::inputs::PackedLog;
 use crate::store::calls::tool_calls::ToolCallEntry;
 use crate::store::calls::{TranscriptEntry, WrapUp};
 use crate::talk::strip_nul::{strip_nul, strip_nul_value};
+use crate::talk::tools::CUT_OFF;
 use crate::talk::{CarrierRequest, Command, Ended, Note, Report, ToolCallNote, TranscriptLine};
 
 /// The error of a transfer that was under way when the call ended.
 const CALL_ENDED: &str = "The call ended before the number was connected.";
 /// The error of a transfer that was under way when its node died, unless the carrier has reported that it succeeded.
-const NODE_DIED: &str = "The service was restarted before it was known whether the number was connected.";
+pub(super) const TRANSFER_UNKNOWN: &str =
+    "The service was restarted before it was known whether the number was connected.";
+/// The error of another tool that was running when its node died.
+pub(super) const TOOL_UNKNOWN: &str =
+    "The service was restarted before it was known whether the tool had done its work.";
 /// How long a stopped conversation may take to report.
 const FINAL_TRANSCRIPT_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -50,6 +55,8 @@ pub(super) struct Talk {
     verdict: Option<Verdict>,
     /// Tool calls whose transfer has not failed.
     transfers: Vec<ToolCallNote>,
+    /// Tool calls whose request to a service is open.
+    services: Vec<ToolCallNote>,
     /// Whether the carrier has connected the caller to the number of a transfer.
     is_transferred: bool,
 }
@@ -81,8 +88,9 @@ pub(super) enum TalkEvent {
     Line(TranscriptEntry),
     /// A tool call has ended.
     ToolCall(ToolCallEntry),
-    /// A tool call is about to request something from the carrier; with what is true of it if its end never follows.
-    ToolRequested(ToolCallEntry),
+    /// A tool call is about to request something from the carrier or a service; with what is true of it if its end never follows. A service
+    /// is asked once the sender has been used.
+    ToolRequested(ToolCallEntry, Option<oneshot::Sender<()>>),
     /// The agent requests something from the carrier.
     Request(CarrierRequest),
     /// The line is gone, during a transfer.
@@ -120,6 +128,7 @@ impl Talk {
             redactor: Redactor::default(),
             verdict: None,
             transfers: Vec::new(),
+            services: Vec::new(),
             is_transferred: false,
         }
     }
@@ -135,6 +144,7 @@ impl Talk {
                 biased;
                 note = next_note(&mut self.notes) => match note {
                     Note::Transcript(line) => Some(TalkEvent::Line(self.entry(*line))),
+                    Note::ToolRequested(note, stored) => Some(self.service_requested(*note, stored)),
                     Note::ToolCall(note) => self.tool_event(*note),
                     Note::CarrierRequest(request) => Some(TalkEvent::Request(request)),
                     Note::LineGone => Some(TalkEvent::LineGone),
@@ -153,17 +163,31 @@ impl Talk {
     /// Returns the event of a tool call. A transfer is kept until it has failed, or it is known how the call ended.
     fn tool_event(&mut self, note: ToolCallNote) -> Option<TalkEvent> {
         // Models repeat ids.
-        let same = |open: &ToolCallNote| open.call.id == note.call.id && open.start_ms == note.start_ms;
+        let same = |open: &ToolCallNote| open.call == note.call && open.start_ms == note.start_ms;
         let known = self.transfers.iter().position(same).map(|place| self.transfers.remove(place));
         if note.result.is_some() {
+            if let Some(place) = self.services.iter().position(same) {
+                self.services.remove(place);
+            }
             return Some(TalkEvent::ToolCall(self.tool_call(note)));
         }
         self.transfers.push(note.clone());
         if known.is_some() {
             return None;
         }
-        let (status, error) = ("failed".to_owned(), Some(NODE_DIED.to_owned()));
-        Some(TalkEvent::ToolRequested(ToolCallEntry { status, error, ..self.tool_call(note) }))
+        Some(TalkEvent::ToolRequested(self.unknown(note, TRANSFER_UNKNOWN), None))
+    }
+
+    /// Returns the event of a request to a service, which is open until its end is noted.
+    fn service_requested(&mut self, note: ToolCallNote, stored: oneshot::Sender<()>) -> TalkEvent {
+        self.services.push(note.clone());
+        TalkEvent::ToolRequested(self.unknown(note, TOOL_UNKNOWN), Some(stored))
+    }
+
+    /// Returns the tool call as it is stored in case its end never follows.
+    fn unknown(&self, note: ToolCallNote, error: &str) -> ToolCallEntry {
+        let (status, error) = ("failed".to_owned(), Some(error.to_owned()));
+        ToolCallEntry { status, error, ..self.tool_call(note) }
     }
 
     /// Records that the carrier has connected the caller to the number of a transfer.
@@ -171,14 +195,19 @@ impl Talk {
         self.is_transferred = true;
     }
 
-    /// Returns the transfers during which the conversation ended, once the call is over.
-    fn take_transfers(&mut self) -> Vec<ToolCallEntry> {
-        let notes = std::mem::take(&mut self.transfers);
-        let ended = |note: ToolCallNote| {
+    /// Returns the tools during which the conversation ended, once the call is over: transfers, and requests whose end a conversation that
+    /// stopped unexpectedly did not note.
+    fn take_open(&mut self) -> Vec<ToolCallEntry> {
+        let (transfers, services) = (std::mem::take(&mut self.transfers), std::mem::take(&mut self.services));
+        let transfer = |note: ToolCallNote| {
             let result = (!self.is_transferred).then(|| json!({ "error": CALL_ENDED }));
             self.tool_call(ToolCallNote { result, ..note })
         };
-        notes.into_iter().map(ended).collect()
+        let cut_off = |note: ToolCallNote| {
+            let result = Some(json!({ "error": CUT_OFF }));
+            self.tool_call(ToolCallNote { result, ..note })
+        };
+        transfers.into_iter().map(transfer).chain(services.into_iter().map(cut_off)).collect()
     }
 
     fn end(&self) -> TalkEnd {
@@ -215,6 +244,7 @@ impl Talk {
         loop {
             match self.notes.as_mut()?.try_recv().ok()? {
                 Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(*line))),
+                Note::ToolRequested(note, stored) => return Some(self.service_requested(*note, stored)),
                 Note::ToolCall(note) => {
                     if let Some(event) = self.tool_event(*note) {
                         return Some(event);
@@ -370,11 +400,12 @@ impl Runner {
             match event {
                 TalkEvent::Line(line) => self.transcript.add(line),
                 TalkEvent::ToolCall(tool_call) => self.transcript.add_tool_call(tool_call),
-                TalkEvent::ToolRequested(_) | TalkEvent::Request(_) | TalkEvent::LineGone | TalkEvent::Ended(_) => {}
+                // The request of a tool that is not stored by now is not sent.
+                TalkEvent::ToolRequested(..) | TalkEvent::Request(_) | TalkEvent::LineGone | TalkEvent::Ended(_) => {}
             }
         }
-        for transfer in self.talk.take_transfers() {
-            self.transcript.add_tool_call(transfer);
+        for tool_call in self.talk.take_open() {
+            self.transcript.add_tool_call(tool_call);
         }
     }
 }
@@ -505,9 +536,13 @@ mod tests {
         assert_eq!(written(true, "You typed 4711, right?"), "You typed [dtmf], right?");
     }
 
+    fn tool_note(id: &str, result: Option<Value>) -> Box<ToolCallNote> {
+        let call = ToolCall { id: id.to_owned(), name: "a tool".to_owned(), arguments: json!({}), signature: None };
+        Box::new(ToolCallNote { call, result, start_ms: 1_000, duration_ms: 900 })
+    }
+
     fn transfer(id: &str, result: Option<Value>) -> Note {
-        let call = ToolCall { id: id.to_owned(), name: "transfer".to_owned(), arguments: json!({}), signature: None };
-        Note::ToolCall(Box::new(ToolCallNote { call, result, start_ms: 1_000, duration_ms: 900 }))
+        Note::ToolCall(tool_note(id, result))
     }
 
     #[test]
@@ -521,18 +556,38 @@ mod tests {
             }
             let Some(TalkEvent::ToolCall(first)) = talk.at_hand() else { panic!("its end is known") };
             assert_eq!((first.id.as_str(), first.status.as_str()), ("a", "failed"));
-            let Some(TalkEvent::ToolRequested(other)) = talk.at_hand() else { panic!("the other one's is not") };
+            let Some(TalkEvent::ToolRequested(other, _)) = talk.at_hand() else { panic!("the other one's is not") };
             assert_eq!((other.id.as_str(), other.status.as_str()), ("b", "failed"));
-            assert_eq!(other.error.as_deref(), Some(NODE_DIED), "should nothing follow");
+            assert_eq!(other.error.as_deref(), Some(TRANSFER_UNKNOWN), "should nothing follow");
             assert!(talk.at_hand().is_none());
             if is_transferred {
                 talk.transferred();
             }
-            let last = talk.take_transfers();
+            let last = talk.take_open();
             let shown: Vec<_> = last.iter().map(|entry| (entry.id.as_str(), entry.status.as_str())).collect();
             assert_eq!(shown, [("b", status)]);
             assert_eq!(last[0].error.as_deref(), (!is_transferred).then_some(CALL_ENDED));
-            assert!(talk.take_transfers().is_empty(), "once");
+            assert!(talk.take_open().is_empty(), "once");
         }
+    }
+
+    #[test]
+    fn a_request_to_a_service_that_is_open_when_the_call_ends_has_failed_also_if_the_caller_was_transferred() {
+        let (noting, notes) = mpsc::unbounded_channel();
+        let mut talk = Talk { notes: Some(notes), is_transferred: true, ..Talk::none() };
+        for id in ["a", "b"] {
+            assert!(noting.send(Note::ToolRequested(tool_note(id, None), oneshot::channel().0)).is_ok());
+        }
+        assert!(noting.send(Note::ToolCall(tool_note("a", Some(json!({ "ok": true }))))).is_ok());
+        for id in ["a", "b"] {
+            let Some(TalkEvent::ToolRequested(entry, Some(_))) = talk.at_hand() else { panic!("it waits for that") };
+            assert_eq!((entry.id.as_str(), entry.status.as_str()), (id, "failed"));
+            assert_eq!(entry.error.as_deref(), Some(TOOL_UNKNOWN), "should nothing follow");
+        }
+        let Some(TalkEvent::ToolCall(ended)) = talk.at_hand() else { panic!("its end is known") };
+        assert_eq!((ended.id.as_str(), ended.status.as_str()), ("a", "succeeded"));
+        let open = talk.take_open();
+        let shown: Vec<_> = open.iter().map(|it| (it.id.as_str(), it.status.as_str(), it.error.as_deref())).collect();
+        assert_eq!(shown, [("b", "failed", Some(CUT_OFF))]);
     }
 }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use switchhook_core::id::CallId;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
+use super::talking::TRANSFER_UNKNOWN;
 use super::{Runner, TaskOutcome};
 use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, TranscriptEntry};
@@ -25,7 +26,7 @@ pub(super) struct TranscriptWriter {
     lines: Vec<TranscriptEntry>,
     /// The tool calls that ended. There are no more than a model makes in that time.
     tool_calls: Vec<ToolCallEntry>,
-    /// The tool calls that were requested of the carrier: written before it is asked, so that they are known after a crash.
+    /// The tool calls that requested something of the carrier or a service: written before it is asked, so that they are known after a crash.
     requests: Vec<ToolCallEntry>,
     /// Those that the runner of a dead node requested and of which it stored no end.
     orphaned: Vec<ToolCallEntry>,
@@ -60,7 +61,7 @@ impl TranscriptWriter {
         self.tool_calls.push(tool_call);
     }
 
-    /// Adds a tool call that the carrier is about to be asked for. It says what is true of it if its end never follows.
+    /// Adds a tool call for which the carrier or a service is about to be asked. It says what is true of it if its end never follows.
     pub(super) fn add_request(&mut self, tool_call: ToolCallEntry) {
         self.requests.push(tool_call);
     }
@@ -80,10 +81,11 @@ impl TranscriptWriter {
         (self.tool_calls, self.orphaned) = (ended, requested);
     }
 
-    /// Ends the tool calls of a dead node: each has failed for an unknown reason, unless the caller was transferred.
+    /// Ends the tool calls of a dead node: each has failed as far as is known, except transfers if the caller was transferred.
     pub(super) fn end_orphaned(&mut self, is_transferred: bool) {
         for mut tool_call in std::mem::take(&mut self.orphaned) {
-            if is_transferred {
+            // A transfer is known by what was stored of it.
+            if is_transferred && tool_call.error.as_deref() == Some(TRANSFER_UNKNOWN) {
                 (tool_call.status, tool_call.error) = ("succeeded".to_owned(), None);
             }
             self.tool_calls.push(tool_call);
@@ -139,6 +141,21 @@ impl Runner {
             }
             .in_current_span(),
         )));
+    }
+
+    /// Writes that a tool call is about to request something, and tells the tool once that is written.
+    pub(super) fn write_request(&mut self, tool_call: ToolCallEntry, stored: Option<oneshot::Sender<()>>) {
+        self.transcript.add_request(tool_call);
+        self.write_transcript();
+        let Some(stored) = stored else { return };
+        let written = self.transcript.requests_written();
+        self.start(async move {
+            if written.await {
+                // The tool may not wait any longer.
+                let _ = stored.send(());
+            }
+            None
+        });
     }
 
     /// Records what was written, and continues if there is more by now.
@@ -217,6 +234,7 @@ mod tests {
     use sqlx::types::Json;
     use switchhook_core::id::NodeId;
 
+    use super::super::talking::TOOL_UNKNOWN;
     use super::*;
     use crate::store::testing::{TestStore, now, owned_call, stores};
 
@@ -292,7 +310,8 @@ mod tests {
         }
     }
 
-    /// Requests two tools, of which the first ends, in a runner that dies. Returns what is shown of the call once another one has ended it.
+    /// Requests three tools in a runner that dies: the first ends, the second is a transfer. Returns what is shown of the call once another
+    /// runner has ended it.
     async fn after_a_death(test: &TestStore, is_transferred: bool) -> Vec<ToolCallEntry> {
         let row = owned_call(&test.store, NodeId::new(now(), [1 + u8::from(is_transferred); 10])).await;
         let (tenant, call, token) = (row.tenant(), row.call_id(), row.lease_token);
@@ -305,14 +324,16 @@ mod tests {
             tool_calls,
             requests,
         };
-        let request = |number: i64| ToolCallEntry {
+        let request = |number: i64, error: &str| ToolCallEntry {
             status: "failed".to_owned(),
-            error: Some("Nothing is known of it.".to_owned()),
+            error: Some(error.to_owned()),
             ..tools(number..number + 1).remove(0)
         };
-        let first = batch(Written::default(), Vec::new(), vec![request(1)]).until_written().await.expect("our lease");
-        let second = batch(first, tools(1..2), vec![request(2)]).until_written().await;
-        assert_eq!(second, Some(Written { lines: 0, tool_calls: 1, requests: 2 }), "{}", test.engine);
+        let (book, cancel) = (request(1, TOOL_UNKNOWN), request(3, TOOL_UNKNOWN));
+        let transfer = request(2, TRANSFER_UNKNOWN);
+        let first = batch(Written::default(), Vec::new(), vec![book]).until_written().await.expect("our lease");
+        let second = batch(first, tools(1..2), vec![transfer, cancel]).until_written().await;
+        assert_eq!(second, Some(Written { lines: 0, tool_calls: 1, requests: 3 }), "{}", test.engine);
 
         let mut conn = test.store.read().await.expect("a connection");
         let ended = tool_calls::list(&mut conn, tenant, call, 0).await.expect("read");
@@ -337,7 +358,8 @@ mod tests {
                 let shown = after_a_death(&test, is_transferred).await;
                 let shown: Vec<_> =
                     shown.iter().map(|it| (it.id.as_str(), it.status.as_str(), it.error.is_some())).collect();
-                let expected = [("call-1", "succeeded", false), ("call-2", status, !is_transferred)];
+                let expected =
+                    [("call-1", "succeeded", false), ("call-2", status, !is_transferred), ("call-3", "failed", true)];
                 assert_eq!(shown, expected, "{}", test.engine);
             }
         }

@@ -34,6 +34,7 @@ use crate::talk::tools::{Shared, Toolbox};
 use crate::talk::voice::TtsSettings;
 
 mod gaps;
+mod requests;
 
 const GREETING: &str = "Hello, this is Ava from Harbor Table.";
 
@@ -96,7 +97,8 @@ fn agent() -> AgentConfig {
 
 fn pipeline(agent: &AgentConfig, providers: Vec<Arc<dyn Stt>>) -> Pipeline {
     let config = Config::for_tests("/nonexistent");
-    let client = Client::new(&config.network(), &config.outbound_allow, Duration::from_secs(1)).expect("a client");
+    let allowed = "127.0.0.0/8,http".parse().expect("valid");
+    let client = Client::new(&config.network(), &allowed, Duration::from_secs(5)).expect("a client");
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let call = CallId::from_uuid(Uuid::nil());
     let tools = Toolbox::new(client, &shared, agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call);
@@ -200,15 +202,13 @@ async fn a_recogniser_that_panics_is_replaced_by_the_next() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_task_of_the_conversation_that_panics_ends_the_call() {
-    let agent = agent();
+/// Returns the driver of a call with a silent caller.
+fn driver(agent: AgentConfig, notes: Notes) -> Box<Driver> {
     let (events, events_in) = mpsc::channel(64);
     let usage = UsageMeter::default();
     let stt: Arc<dyn Stt> = Arc::new(SttProvider { bug: Bug::None, heard: Arc::default() });
     let pipeline = pipeline(&agent, vec![stt]);
     let stt = pipeline.start_stt(events, &usage);
-    let (notes, _noted) = mpsc::unbounded_channel();
     let settings = Settings {
         agent,
         recording: None,
@@ -217,7 +217,13 @@ async fn a_task_of_the_conversation_that_panics_ends_the_call() {
         log_inputs: false,
     };
     let models = Models::Cascade(Box::new(Cascade::new(stt, SttEvents::new(events_in), None)));
-    let mut driver = Driver::new(&settings, pipeline, models, line(), notes, usage);
+    Driver::new(&settings, pipeline, models, line(), notes, usage)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_of_the_conversation_that_panics_ends_the_call() {
+    let (notes, _noted) = mpsc::unbounded_channel();
+    let mut driver = driver(agent(), notes);
     driver.tasks.spawn(async {
         sleep(Duration::from_secs(3)).await;
         panic!("a bug in a tool")

@@ -1,19 +1,33 @@
 //! Tool calls during a conversation.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Input, ToolCall};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::Driver;
-use crate::talk::tools::ToolOutcome;
+use crate::talk::tools::{CUT_OFF, NOT_SENT, ToolOutcome};
 use crate::talk::{CarrierRequest, Note, ToolCallNote};
+
+/// How long a request that may have effects waits until it is stored, which usually takes milliseconds. The caller waits as long.
+const REQUEST_STORED: Duration = Duration::from_secs(5);
 
 /// A running tool call.
 #[derive(Clone)]
 pub(super) struct ToolRun {
     call: ToolCall,
     began: Timestamp,
+}
+
+impl ToolRun {
+    /// Returns whether this is the same call of a tool. Models repeat ids.
+    fn is(&self, other: &Self) -> bool {
+        self.call == other.call && self.began == other.began
+    }
 }
 
 impl Driver {
@@ -33,8 +47,12 @@ impl Driver {
                 self.transfers.push(run);
                 return Some(Input::TransferRequested { id, number });
             }
-            ToolOutcome::Http(asking) => return self.wait_for(turn, ToolRun { call, began }, asking.run()),
-            ToolOutcome::Mcp(calling) => return self.wait_for(turn, ToolRun { call, began }, calling.run()),
+            ToolOutcome::Http(asking) => {
+                let has_effects = asking.has_effects();
+                return self.wait_for(turn, ToolRun { call, began }, has_effects, asking.run());
+            }
+            // What a server says about the effects of its tools is only a hint.
+            ToolOutcome::Mcp(calling) => return self.wait_for(turn, ToolRun { call, began }, true, calling.run()),
         };
         Some(self.tool_ended(turn, ToolRun { call, began }, result))
     }
@@ -42,6 +60,9 @@ impl Driver {
     /// Handles the result of a tool.
     pub(super) fn tool_ended(&mut self, turn: u32, run: ToolRun, result: Value) -> Input {
         let id = run.call.id.clone();
+        if let Some(place) = self.services.iter().position(|open| open.is(&run)) {
+            self.services.remove(place);
+        }
         self.note_tool(run, Some(result.clone()));
         Input::ToolResult { turn, id, result }
     }
@@ -54,32 +75,59 @@ impl Driver {
         }
     }
 
-    /// Notes the tool calls whose transfer the carrier was asked for, at the end of the conversation.
-    pub(super) fn note_open_transfers(&mut self) {
+    /// Notes the tool calls that are open at the end of the conversation: transfers that the carrier was asked for, and requests to
+    /// services, which end with the call.
+    pub(super) fn note_open_tools(&mut self) {
+        while let Ok(ended) = self.results.1.try_recv() {
+            let (turn, run, result) = *ended;
+            self.tool_ended(turn, run, result);
+        }
+        for run in std::mem::take(&mut self.services) {
+            self.note_tool(run, Some(json!({ "error": CUT_OFF })));
+        }
         for run in std::mem::take(&mut self.transfers) {
             self.note_tool(run, None);
         }
     }
 
     fn note_tool(&mut self, run: ToolRun, result: Option<Value>) {
-        let ToolRun { call, began } = run;
-        let duration_ms = i64::try_from(self.now().since(began).as_millis()).unwrap_or(i64::MAX);
-        let note = ToolCallNote { call, result, start_ms: began.as_millis(), duration_ms };
+        let note = self.note_of(run, result);
         // The receiver may be gone; the call continues.
-        let _ = self.notes.send(Note::ToolCall(Box::new(note)));
+        let _ = self.notes.send(Note::ToolCall(note));
     }
 
-    /// Runs the request to completion even if the caller interrupts: the service may already have done what it was asked to.
+    fn note_of(&self, run: ToolRun, result: Option<Value>) -> Box<ToolCallNote> {
+        let ToolRun { call, began } = run;
+        let duration_ms = i64::try_from(self.now().since(began).as_millis()).unwrap_or(i64::MAX);
+        Box::new(ToolCallNote { call, result, start_ms: began.as_millis(), duration_ms })
+    }
+
+    /// Notes that a service is about to be asked. Returns the receiver of whether that is stored.
+    fn note_request(&mut self, run: &ToolRun) -> oneshot::Receiver<()> {
+        let (storing, stored) = oneshot::channel();
+        self.services.push(run.clone());
+        let note = self.note_of(run.clone(), None);
+        // The receiver may be gone: then it will not be stored.
+        let _ = self.notes.send(Note::ToolRequested(note, storing));
+        stored
+    }
+
+    /// Runs the request to completion even if the caller interrupts: the service may already have done what it was asked to. One that may
+    /// have effects is stored first, so that it is known if this node dies before the response.
     fn wait_for(
         &mut self,
         turn: u32,
         run: ToolRun,
+        has_effects: bool,
         answer: impl Future<Output = Value> + Send + 'static,
     ) -> Option<Input> {
+        let stored = self.note_request(&run);
         let results = self.results.0.clone();
         self.tasks.spawn(
             async move {
-                let _ = results.send(Box::new((turn, run, answer.await))).await;
+                let may_send = !has_effects || is_stored(stored).await;
+                let result = if may_send { answer.await } else { json!({ "error": NOT_SENT }) };
+                let _ = results.send(Box::new((turn, run, result))).await;
             }
             .in_current_span(),
         );
@@ -90,4 +138,13 @@ impl Driver {
         // A runner that is gone performs no requests.
         let _ = self.notes.send(Note::CarrierRequest(request));
     }
+}
+
+/// Waits until a request is stored. Returns `false` if that takes too long or fails.
+async fn is_stored(stored: oneshot::Receiver<()>) -> bool {
+    let is_stored = matches!(timeout(REQUEST_STORED, stored).await, Ok(Ok(())));
+    if !is_stored {
+        tracing::error!("a tool's request was not sent: it could not be written");
+    }
+    is_stored
 }

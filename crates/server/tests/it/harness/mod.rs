@@ -86,20 +86,20 @@ impl TestService {
         self.service.live().signal(call.parse().expect("an id"), RunnerSignal::Abandon);
     }
 
-    /// Waits until a tool of the call has requested something of the carrier, and that is stored.
-    pub(crate) async fn wait_for_tool_request(&self, call: &str) {
+    /// Waits until so many tools of the call have requested something of the carrier or a service, and that is stored.
+    pub(crate) async fn wait_for_tool_requests(&self, call: &str, count: usize) {
         let id = call.parse().expect("an id");
         let is_stored = async || {
             let mut conn = self.service.store().read().await.expect("a connection");
             let row = calls::get_for_carrier(&mut conn, id).await.expect("read").expect("a call");
-            !tool_calls::requested(&mut conn, row.tenant(), id).await.expect("read").is_empty()
+            tool_calls::requested(&mut conn, row.tenant(), id).await.expect("read").len() >= count
         };
         let stored = async {
             while !is_stored().await {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        tokio::time::timeout(TIMEOUT, stored).await.expect("the request of a tool is stored");
+        tokio::time::timeout(TIMEOUT, stored).await.expect("the requests of tools are stored");
     }
 
     /// Returns the sign-in of people.

@@ -233,8 +233,13 @@ impl VirtualCall {
             self.at_work = now;
         }
         while let Ok(note) = self.notes.try_recv() {
-            if let Note::Transcript(entry) = note {
-                self.transcript.push(*entry);
+            match note {
+                Note::Transcript(entry) => self.transcript.push(*entry),
+                // As if it were stored. A conversation that has ended does not wait for it.
+                Note::ToolRequested(_, stored) => {
+                    let _ = stored.send(());
+                }
+                Note::ToolCall(_) | Note::CarrierRequest(_) | Note::LineGone => {}
             }
         }
         if self.talk.is_finished() {
