@@ -34,8 +34,8 @@ const MAX_TEXT: usize = 2_000;
 /// The errors of a service that times out, and of one that cannot be reached.
 const LATE: &str = "The service did not respond in time.";
 const UNREACHABLE: &str = "The service could not be reached.";
-/// The error of a request that was not sent, since it could not be stored.
-pub(crate) const NOT_SENT: &str = "The request could not be recorded, so it was not sent. Nothing was done.";
+/// The error of a request that was not sent, since another node may have the call.
+pub(crate) const NOT_SENT: &str = "The request was not sent, because the call is ending. Nothing was done.";
 /// The error of a request that was open when the call ended.
 pub(crate) const CUT_OFF: &str = "The call ended before the tool responded. It may have done its work.";
 /// Identifies the call to the services behind tools.

@@ -109,7 +109,7 @@ async fn what_tools_had_requested_when_the_runner_was_lost_is_among_the_tools_of
     assert_eq!((shown.len(), ids), (2, HashSet::from(["call_1".to_owned(), "call_2".to_owned()])), "{transcript}");
     for tool in shown {
         assert_eq!(tool["status"], "failed", "{transcript}");
-        assert!(text(&tool["error"]).contains("restarted"), "{transcript}");
+        assert!(text(&tool["error"]).contains("lost the call"), "{transcript}");
     }
     double.finish();
     service.stop().await;

@@ -36,10 +36,10 @@ use crate::talk::{CarrierRequest, Command, Ended, Note, Report, ToolCallNote, Tr
 const CALL_ENDED: &str = "The call ended before the number was connected.";
 /// The error of a transfer that was under way when its node died, unless the carrier has reported that it succeeded.
 pub(super) const TRANSFER_UNKNOWN: &str =
-    "The service was restarted before it was known whether the number was connected.";
+    "The service lost the call before it was known whether the number was connected.";
 /// The error of another tool that was running when its node died.
 pub(super) const TOOL_UNKNOWN: &str =
-    "The service was restarted before it was known whether the tool had done its work.";
+    "The service lost the call before it was known whether the tool had done its work.";
 /// How long a stopped conversation may take to report.
 const FINAL_TRANSCRIPT_TIMEOUT: Duration = Duration::from_secs(3);
 

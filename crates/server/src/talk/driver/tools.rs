@@ -14,7 +14,7 @@ use crate::talk::tools::{CUT_OFF, NOT_SENT, ToolOutcome};
 use crate::talk::{CarrierRequest, Note, ToolCallNote};
 
 /// How long a request that may have effects waits until it is stored, which usually takes milliseconds. The caller waits as long.
-const REQUEST_STORED: Duration = Duration::from_secs(5);
+const REQUEST_STORED: Duration = Duration::from_secs(1);
 
 /// A running tool call.
 #[derive(Clone)]
@@ -113,7 +113,7 @@ impl Driver {
     }
 
     /// Runs the request to completion even if the caller interrupts: the service may already have done what it was asked to. One that may
-    /// have effects is stored first, so that it is known if this node dies before the response.
+    /// have effects is stored first, if that is possible, so that it is known if this node dies before the response.
     fn wait_for(
         &mut self,
         turn: u32,
@@ -125,7 +125,7 @@ impl Driver {
         let results = self.results.0.clone();
         self.tasks.spawn(
             async move {
-                let may_send = !has_effects || is_stored(stored).await;
+                let may_send = !has_effects || may_be_sent(stored).await;
                 let result = if may_send { answer.await } else { json!({ "error": NOT_SENT }) };
                 let _ = results.send(Box::new((turn, run, result))).await;
             }
@@ -140,11 +140,18 @@ impl Driver {
     }
 }
 
-/// Waits until a request is stored. Returns `false` if that takes too long or fails.
-async fn is_stored(stored: oneshot::Receiver<()>) -> bool {
-    let is_stored = matches!(timeout(REQUEST_STORED, stored).await, Ok(Ok(())));
-    if !is_stored {
-        tracing::error!("a tool's request was not sent: it could not be written");
+/// Waits until a request is stored. Returns whether it may be sent: not if another node may have the call. A database that is away does not keep the
+/// agent from its work.
+async fn may_be_sent(stored: oneshot::Receiver<()>) -> bool {
+    match timeout(REQUEST_STORED, stored).await {
+        Ok(Ok(())) => true,
+        Ok(Err(_)) => {
+            tracing::error!("a tool's request was not sent: its call is no longer run here");
+            false
+        }
+        Err(_) => {
+            tracing::warn!("a tool's request is sent before it is stored: the database is slow or away");
+            true
+        }
     }
-    is_stored
 }
