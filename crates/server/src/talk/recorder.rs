@@ -79,10 +79,7 @@ impl Drop for Recorder {
 }
 
 async fn write(recording: Recording, format: AudioFormat, chunks: mpsc::Receiver<Vec<Pair>>) -> bool {
-    let unwritten = Unwritten { recording: recording.clone(), format, file: None, pairs: VecDeque::new() };
-    let Err(error) = unwritten.write_all(chunks).await else { return true };
-    tracing::error!(%error, "could not write a recording; it ends early");
-    recording.repaired().await.is_some()
+    Unwritten { recording, format, file: None, pairs: VecDeque::new() }.written(chunks).await
 }
 
 /// A recording, and what of it the disk has not taken.
@@ -95,6 +92,14 @@ struct Unwritten {
 }
 
 impl Unwritten {
+    /// Writes all, or keeps the beginning. Returns whether there is a recording.
+    async fn written(self, chunks: mpsc::Receiver<Vec<Pair>>) -> bool {
+        let recording = self.recording.clone();
+        let Err(error) = self.write_all(chunks).await else { return true };
+        tracing::error!(%error, "could not write a recording; it ends early");
+        recording.repaired().await.is_some()
+    }
+
     async fn write_all(mut self, mut chunks: mpsc::Receiver<Vec<Pair>>) -> Result<()> {
         while let Some(chunk) = chunks.recv().await {
             self.pairs.extend(chunk);
@@ -145,4 +150,39 @@ impl Unwritten {
 /// Returns whether there may be room for the same later. A limit on the size of files and a quota are as good as a full disk.
 fn is_full(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::io::BufWriter;
+
+    use switchhook_media::frame::Frame;
+    use switchhook_media::wav::{self, StereoWriter};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::recordings::Recordings;
+
+    #[tokio::test]
+    async fn what_was_recorded_before_a_file_could_no_longer_be_written_is_kept() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let recording = Recordings::below(folder.path()).of(Uuid::nil(), Uuid::nil());
+        let (format, frame) = (AudioFormat::Narrowband, Frame::silence(AudioFormat::Narrowband));
+        let mut beginning = recording.create(format).expect("created");
+        for _ in 0..CHUNK {
+            beginning.push(&frame, &frame).expect("written");
+        }
+        drop(beginning);
+        let unwritable = BufWriter::new(File::open(recording.path()).expect("a file that is read"));
+        let file = Some(StereoWriter::new(unwritable, format).expect("buffered"));
+        let (chunks, waiting) = mpsc::channel(1);
+        let pair = (CallerAudio(frame.clone()), AgentAudio(frame));
+        chunks.send(vec![pair; CHUNK]).await.expect("the writer has not begun");
+        drop(chunks);
+        let unwritten = Unwritten { recording: recording.clone(), format, file, pairs: VecDeque::new() };
+        assert!(unwritten.written(waiting).await, "there is a recording");
+        let kept = wav::read(&fs::read(recording.path()).expect("a file")).expect("a whole recording");
+        assert_eq!(kept.channels[0].len(), CHUNK * 160);
+    }
 }
