@@ -30,7 +30,8 @@ impl<W: Write + Seek> StereoWriter<W> {
         Ok(Self { file, data: 0, bytes: Vec::new() })
     }
 
-    /// Writes 20 ms of both sides.
+    /// Writes 20 ms of both sides. After an error the same frames can be pushed again, if the file takes what it is given as a whole or not at all,
+    /// as a buffer does.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -40,18 +41,19 @@ impl<W: Write + Seek> StereoWriter<W> {
             self.bytes.extend_from_slice(&left.to_le_bytes());
             self.bytes.extend_from_slice(&right.to_le_bytes());
         }
+        self.file.write_all(&self.bytes)?;
         self.data = self.data.saturating_add(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
-        self.file.write_all(&self.bytes)
+        Ok(())
     }
 
-    /// Completes the header and returns the file.
+    /// Completes the header and returns the file. Nothing may be pushed after it; after an error it can be called again.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub fn finish(&mut self) -> io::Result<&W> {
         write_length(&mut self.file, self.data)?;
         self.file.flush()?;
-        Ok(self.file)
+        Ok(&self.file)
     }
 }
 
@@ -89,10 +91,11 @@ fn header(channels: u16, sample_rate: u32, data: u32) -> [u8; HEADER] {
 /// Completes the header of a file that [`StereoWriter`] did not finish.
 ///
 /// # Errors
-/// Fails if the file cannot be read or written.
+/// Fails if the file cannot be read or written, or does not have a whole header, and so no audio.
 pub fn repair(file: &mut (impl Write + Seek)) -> io::Result<()> {
     let length = file.seek(SeekFrom::End(0))?;
-    let data = length.saturating_sub(HEADER as u64) / 4 * 4;
+    let audio = length.checked_sub(HEADER as u64).ok_or(io::ErrorKind::UnexpectedEof)?;
+    let data = audio / 4 * 4;
     write_length(file, u32::try_from(data).unwrap_or(u32::MAX))?;
     file.seek(SeekFrom::End(0)).map(drop)
 }
@@ -194,7 +197,7 @@ mod tests {
     #[test]
     fn each_side_is_heard_on_its_own_channel() {
         for format in AudioFormat::ALL {
-            let file = recording(format, 400.0, 900.0).finish().expect("memory").into_inner();
+            let file = recording(format, 400.0, 900.0).finish().expect("memory").get_ref().clone();
             let (wav, rate) = (read(&file).expect("our own file"), format.sample_rate());
             assert_eq!((wav.sample_rate, wav.channels.len(), wav.channels[0].len()), (rate, 2, rate as usize));
             let heard = |channel: usize, hz| goertzel(&wav.channels[channel], rate, hz);
@@ -210,6 +213,65 @@ mod tests {
         repair(&mut file).expect("memory");
         let repaired = read(file.get_ref()).expect("repaired");
         assert_eq!((repaired.sample_rate, repaired.channels[0].len()), (16_000, 16_000));
+    }
+
+    #[test]
+    fn a_file_without_a_whole_header_is_left_alone() {
+        for length in [0, HEADER - 1] {
+            let mut file = Cursor::new(vec![0; length]);
+            repair(&mut file).expect_err("there is no audio in it");
+            assert_eq!(file.into_inner().len(), length);
+        }
+    }
+
+    /// A file on a disk with this much room.
+    #[derive(Debug)]
+    struct OnDisk {
+        file: Cursor<Vec<u8>>,
+        room: u64,
+    }
+
+    impl Write for OnDisk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let left = self.room.saturating_sub(self.file.position());
+            match bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX)) {
+                0 if !bytes.is_empty() => Err(io::ErrorKind::StorageFull.into()),
+                fitting => self.file.write(&bytes[..fitting]),
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Seek for OnDisk {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.file.seek(to)
+        }
+    }
+
+    #[test]
+    fn a_recording_continues_where_the_disk_was_full() {
+        let (format, frames) = (AudioFormat::Narrowband, 100_i16);
+        let disk = OnDisk { file: Cursor::new(Vec::new()), room: 20_001 };
+        let mut writer = StereoWriter::new(io::BufWriter::new(disk), format).expect("buffered");
+        let mut refused = 0;
+        for number in 0..frames {
+            let frame = Frame::from_slice(format, &[number; 160]);
+            while writer.push(&frame, &frame).is_err() {
+                refused += 1;
+                writer.file.get_mut().room += 1_000;
+            }
+        }
+        while writer.finish().is_err() {
+            refused += 1;
+            writer.file.get_mut().room += 1_000;
+        }
+        assert_ne!(refused, 0);
+        let wav = read(writer.file.get_ref().file.get_ref()).expect("our own file");
+        let expected: Vec<i16> = (0..frames).flat_map(|number| [number; 160]).collect();
+        assert_eq!(wav.channels, [expected.clone(), expected]);
     }
 
     proptest! {

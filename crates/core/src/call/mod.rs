@@ -6,6 +6,7 @@
 //! 2. Give it **one** input with the time it happened: `call.handle(now, input)`.
 //! 3. Perform every effect in order. A [`CallEffect::Commit`] comes first: write status, fields and events in one transaction, under the lease's
 //!    fencing token. If that fails, discard the effects *and* the `Call` and start again from the row; nothing has been sent to the carrier.
+//!    If it succeeds late, give the delay to [`Call::postpone`].
 //! 4. The results of the effects (the carrier's response, the end of the talk) are new inputs: back to 2.
 //! 5. Otherwise wait for the next input or for [`Call::next_deadline`], then give [`CallInput::Tick`].
 //! 6. The call is over when [`Call::status`] is terminal. Later inputs are accepted and change nothing.
@@ -151,6 +152,12 @@ impl Call {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.phase.deadline()
+    }
+
+    /// Moves the deadlines of a call that was dialled by the time for which its last change could not be written: what follows that change begins
+    /// only now, and reports of the carrier are waiting. The deadline of a queued call stays.
+    pub fn postpone(&mut self, by: Duration) {
+        self.phase.postpone(by);
     }
 
     /// Applies an input and returns the effects to perform, in order. Performs nothing here.

@@ -101,6 +101,16 @@ impl Phase {
             Self::Ended(_) => None,
         }
     }
+
+    pub(super) fn postpone(&mut self, by: Duration) {
+        match self {
+            Self::Dialing { deadline, .. } | Self::Answered { deadline } | Self::InProgress { deadline } => {
+                *deadline = *deadline + by;
+            }
+            Self::Closing(closing) => closing.postpone(by),
+            Self::Queued { .. } | Self::Ended(_) => {}
+        }
+    }
 }
 
 /// A call whose end is decided but not yet reported.
@@ -127,6 +137,12 @@ pub struct Closing {
 impl Closing {
     fn deadline(&self) -> Option<Timestamp> {
         self.look_up_at.or(self.report_by.max(self.wrap_up_by))
+    }
+
+    fn postpone(&mut self, by: Duration) {
+        for deadline in [&mut self.report_by, &mut self.look_up_at, &mut self.wrap_up_by].into_iter().flatten() {
+            *deadline = *deadline + by;
+        }
     }
 
     /// Stops waiting for the carrier's report: it came, or none will.

@@ -1,5 +1,6 @@
 //! Scenarios of single calls: fields, events and effects, transition by transition.
 
+mod late;
 mod unreported;
 
 use std::time::Duration;

@@ -313,16 +313,14 @@ impl MediaSession {
         }
     }
 
-    /// Ends the recording and returns whether there is one. A slow disk keeps writing in the background: the end of the call does not wait
-    /// for it.
+    /// Ends the recording and returns whether there is one. A full or slow disk keeps writing in the background: the end of the call does not
+    /// wait for it.
     pub(super) async fn written(&mut self) -> bool {
         let Some(recorder) = self.recorder.take() else { return false };
         match timeout(RECORDING_CLOSED, recorder.finish()).await {
-            Ok(finished) => {
-                finished.inspect_err(|error| tracing::error!(%error, "could not write a recording")).is_ok()
-            }
+            Ok(is_recorded) => is_recorded,
             Err(_) => {
-                tracing::warn!("the disk is slow: a recording is still being written");
+                tracing::warn!("the disk is full or slow: a recording is still being written");
                 true
             }
         }

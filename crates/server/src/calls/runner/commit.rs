@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use switchhook_core::call::{Change, EndReason};
+use switchhook_core::call::{Change, EndReason, Status};
 use switchhook_providers::Usage;
 use tokio::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::store::{self, Dialect, Symptom};
 
 /// How long a failing commit is retried; less than a lease, so that no other node can own the call by then.
 const RETRY_FOR: Duration = Duration::from_secs(9);
-/// How long a commit to a full disk is retried while no other process can claim the call.
+/// How long a commit to a full disk is retried while no other process can claim the call, if it was dialled.
 const FULL_DISK_RETRY_FOR: Duration = Duration::from_secs(600);
 /// The pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
@@ -28,8 +28,8 @@ pub(super) enum Committed {
 }
 
 impl Runner {
-    /// Commits `change`, retrying while the database is unavailable. Detects an attempt that succeeded although its response was lost, so
-    /// nothing is written twice.
+    /// Commits `change`, retrying while the database is unavailable; the call's deadlines move by that time. Detects an attempt that succeeded
+    /// although its response was lost, so nothing is written twice.
     pub(super) async fn commit(&mut self, change: &Change) -> Result<Committed, Stopped> {
         if change.status.is_terminal() {
             self.count_what_was_unused().await;
@@ -37,11 +37,14 @@ impl Runner {
             self.transcript.end_orphaned(self.ends_transferred(change));
             self.transcript.leave_to_commit();
         }
-        let (began, mut patience) = (Instant::now(), RETRY_FOR);
+        let (began, mut patience, mut failed) = (Instant::now(), RETRY_FOR, false);
         loop {
             match store::in_time(self.try_commit(change)).await {
                 Ok(Some(row)) => {
                     self.row = row;
+                    if failed {
+                        self.call.postpone(began.elapsed());
+                    }
                     if !change.events.is_empty() {
                         self.context.wakeups.webhooks.notify_one();
                     }
@@ -57,6 +60,7 @@ impl Runner {
                 }
                 Err(error) if began.elapsed() < self.patience(&mut patience, &error) => {
                     tracing::warn!(%error, "could not write a change of this call; retrying");
+                    failed = true;
                     tokio::time::sleep(RETRY_INTERVAL).await;
                 }
                 Err(error) => {
@@ -79,7 +83,13 @@ impl Runner {
         if store::why_unwritable(error).is_some() {
             *patience = FULL_DISK_RETRY_FOR;
         }
-        if self.is_kept() { *patience } else { RETRY_FOR }
+        if self.is_kept() && self.is_dialled() { *patience } else { RETRY_FOR }
+    }
+
+    /// Returns whether the call is no longer queued. A queued one is claimed and dialled when its change can be written: its dial would be out of
+    /// date by then.
+    fn is_dialled(&self) -> bool {
+        self.row.status != Status::Queued.as_str()
     }
 
     /// Returns whether no other process can claim the call: nothing can write to a full disk of SQLite, while PostgreSQL may find room for the
