@@ -29,13 +29,15 @@ use crate::store::sessions::SessionHash;
 use crate::store::{Store, calls};
 
 /// When to look up the end of a call, which is decided while its socket closes.
-const END_DECIDED: [Duration; 6] = [
+const END_DECIDED: [Duration; 8] = [
     Duration::ZERO,
     Duration::from_millis(50),
     Duration::from_millis(150),
     Duration::from_millis(300),
     Duration::from_millis(500),
     Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
 ];
 
 /// The contents of a token.

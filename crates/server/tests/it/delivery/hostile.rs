@@ -69,7 +69,8 @@ async fn an_attempt_ends_in_time_whatever_the_receiver_does_and_what_it_is_decid
     check("no handshake", &try_once(&format!("https://{}/", silent.address)).await, "pending", None, timeout);
 
     let refused = "connection failed";
-    let closed = format!("http://{}/", closed_port().await);
+    let (_socket, closed) = closed_port();
+    let closed = format!("http://{closed}/");
     check("nobody there", &try_once(&closed).await, "pending", None, refused);
     let broken = "could not read the response";
     for (name, answer) in [

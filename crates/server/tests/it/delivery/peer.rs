@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// Listens until the test ends.
 pub(super) struct Peer {
@@ -75,9 +75,12 @@ impl Peer {
     }
 }
 
-/// Returns a port of this machine without a listener.
-pub(super) async fn closed_port() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound")
+/// Returns a port of this machine that no other test gets, without a listener, for as long as the socket lasts.
+pub(super) fn closed_port() -> (TcpSocket, SocketAddr) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let address = socket.local_addr().expect("bound");
+    (socket, address)
 }
 
 /// Reads one request; returns `None` if the connection ends first.

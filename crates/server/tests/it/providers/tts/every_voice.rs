@@ -222,9 +222,10 @@ async fn where_there_are_no_words_nothing_is_asked(kind: Kind) {
 }
 
 async fn an_address_that_does_not_answer_is_a_failure(kind: Kind) {
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let base_url = format!("http://{}", nobody.local_addr().expect("bound"));
-    drop(nobody);
+    // Bound, so that no other test gets the port, and not listening.
+    let silent = tokio::net::TcpSocket::new_v4().expect("a socket");
+    silent.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let base_url = format!("http://{}", silent.local_addr().expect("bound"));
     let mut cast = FakeProviders::start(kind).await;
     cast.voice = super::voice(kind, &base_url, json!({}), TtsTimeouts::default());
     let error = cast.fail(TEXT).await;
