@@ -52,7 +52,7 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
     ("sign_in_local_only", &[403], "the sign-in of `switchhook dev` works on its own machine only"),
     ("sign_in_not_allowed", &[403], "this person may not sign in here"),
     ("sign_in_off", &[404], "no identity provider is configured"),
-    ("sign_in_rate_limit", &[429], "a network address makes too many requests to sign in"),
+    ("sign_in_rate_limit", &[429], "a network address makes too many requests below `/auth`"),
     ("sign_in_refused", &[403], "the identity provider did not confirm the sign-in"),
     ("stream_open", &[409], "a carrier opens the audio of a call a second time"),
     ("tenant_deactivated", &[403], "the tenant is deactivated"),
