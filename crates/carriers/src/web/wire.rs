@@ -66,7 +66,9 @@ impl BrowserMessage {
         // Serde's error may quote the text.
         let text = serde_json::from_str(text).map_err(|_| "a text is no message of this protocol".to_owned())?;
         match text {
-            TextMessage::Start { sample_rate } if whole_number(&sample_rate) == Some(u64::from(FORMAT.sample_rate())) => {
+            TextMessage::Start { sample_rate }
+                if whole_number(&sample_rate) == Some(u64::from(FORMAT.sample_rate())) =>
+            {
                 Ok(Self::Start)
             }
             TextMessage::Start { .. } => Err(format!("sample_rate must be {}", FORMAT.sample_rate())),
