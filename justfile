@@ -48,6 +48,7 @@ fuzz minutes="60":
 # Hold conversations with servers that follow their protocols loosely, `seeds` of each kind.
 wild seeds="500":
     WILD_SEEDS={{ seeds }} cargo nextest run -p switchhook --test it --profile long -E 'test(/wild/) | test(/^mcp_tools::results_reach/)'
+    WILD_SEEDS={{ seeds }} cargo nextest run -p switchhook-carriers --lib --profile long -E 'test(/wild/)'
 
 lint:
     cargo clippy --workspace --all-targets -- -D warnings

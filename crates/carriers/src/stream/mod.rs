@@ -32,6 +32,8 @@ use super::{FromCarrier, Media, ToCarrier, text};
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Carriers send silence too. After this long without a message the peer is pinged; after as long again it is considered gone.
 const PING_AFTER: Duration = Duration::from_secs(10);
+/// How long audio is held back for a missing chunk when no message comes: at a phrase's end the next one may be far.
+const HOLD_FOR: Duration = Duration::from_millis(200);
 /// Frames of the agent that may be queued: four seconds.
 const EVENT_CAPACITY: usize = 200;
 /// The longest message that is read, in bytes: many seconds of audio.
@@ -52,7 +54,7 @@ pub trait StreamProtocol: Send {
     /// bytes.
     fn read_binary<'p>(&mut self, message: &[u8], payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
         match std::str::from_utf8(message) {
-            Ok(text) => self.read(text, payload),
+            Ok(text) => self.read(without_mark(text), payload),
             Err(_) => StreamEvent::Malformed("a binary message".to_owned()),
         }
     }
@@ -177,12 +179,17 @@ async fn close(mut socket: WebSocket) {
     }
 }
 
+/// Returns the text without the byte order mark that some peers put before JSON.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 async fn await_start(socket: &mut WebSocket, protocol: &mut dyn StreamProtocol) -> Option<StreamStart> {
     let (by, mut payload) = (Instant::now() + START_TIMEOUT, Vec::new());
     let mut said_unreadable = false;
     loop {
         let event = match timeout_at(by, socket.recv()).await {
-            Ok(Some(Ok(Message::Text(text)))) => protocol.read(&text, &mut payload),
+            Ok(Some(Ok(Message::Text(text)))) => protocol.read(without_mark(&text), &mut payload),
             Ok(Some(Ok(Message::Binary(bytes)))) => protocol.read_binary(&bytes, &mut payload),
             Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return None,
             Ok(Some(Ok(_))) => continue,
@@ -224,15 +231,25 @@ struct StreamReader {
 impl StreamReader {
     /// Reads until the stream ends.
     async fn run(mut self, stream: &mut SplitStream<WebSocket>) {
+        self.read_all(stream).await;
+        // The last that the caller said.
+        self.release_held();
+    }
+
+    async fn read_all(&mut self, stream: &mut SplitStream<WebSocket>) {
         let mut pinged = false;
         loop {
-            let goes_on = match timeout(PING_AFTER, stream.next()).await {
-                Ok(Some(Ok(Message::Text(text)))) => self.read(|protocol, payload| protocol.read(&text, payload)),
+            let wait = if self.reorder.is_holding() { HOLD_FOR } else { PING_AFTER };
+            let goes_on = match timeout(wait, stream.next()).await {
+                Ok(Some(Ok(Message::Text(text)))) => {
+                    self.read(|protocol, payload| protocol.read(without_mark(&text), payload))
+                }
                 Ok(Some(Ok(Message::Binary(bytes)))) => {
                     self.read(|protocol, payload| protocol.read_binary(&bytes, payload))
                 }
                 Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return,
                 Ok(Some(Ok(_))) => true,
+                Err(_) if self.reorder.is_holding() => self.release_held(),
                 Err(_) if pinged => {
                     tracing::warn!("a media websocket went silent");
                     return;
@@ -253,6 +270,13 @@ impl StreamReader {
             }
             pinged = false;
         }
+    }
+
+    /// Forwards what is held back for a missing chunk. Returns whether the stream continues.
+    fn release_held(&mut self) -> bool {
+        let mut goes_on = true;
+        self.reorder.release_held(|chunk| goes_on = goes_on && self.received.push(&chunk));
+        goes_on
     }
 
     /// Reads and handles a message. Returns whether the stream continues.

@@ -12,8 +12,10 @@ pub struct ReorderBuffer {
     /// The number of the next chunk; `None` before the first.
     next: Option<u64>,
     held: BTreeMap<u64, Vec<u8>>,
-    /// Consecutive chunks that came too late, without one in time between them, and the number of the first.
-    late: (u64, Vec<Vec<u8>>),
+    /// Chunks that came too late, without one in time between them.
+    late: Vec<(u64, Vec<u8>)>,
+    /// Whether every chunk has the same number, which says nothing.
+    uncounted: bool,
 }
 
 /// The next item in order. Not `Debug`, which would print audio.
@@ -27,14 +29,18 @@ pub enum Chunk<'a> {
 
 impl ReorderBuffer {
     /// Takes a chunk, and releases those that are next in order. Duplicate and late chunks are dropped; one without a number is
-    /// released immediately. More consecutive late chunks than are ever held mean that the carrier has restarted its numbering.
+    /// released immediately, behind what is held. More late chunks than are ever held, without one in time between them, mean that
+    /// the carrier has restarted its numbering, or that its numbers do not count.
     pub fn push(&mut self, chunk: Option<u64>, payload: &[u8], mut release: impl FnMut(Chunk<'_>)) {
-        let Some(chunk) = chunk else { return release(Chunk::Audio(payload)) };
+        let Some(chunk) = chunk.filter(|_| !self.uncounted) else {
+            self.release_held(&mut release);
+            return release(Chunk::Audio(payload));
+        };
         let mut next = *self.next.get_or_insert(chunk);
         if chunk < next {
             return self.late(chunk, payload, release);
         }
-        self.late.1.clear();
+        self.late.clear();
         if chunk == next && self.held.is_empty() {
             self.next = Some(next.saturating_add(1));
             return release(Chunk::Audio(payload));
@@ -53,19 +59,39 @@ impl ReorderBuffer {
         self.next = Some(next);
     }
 
+    /// Returns whether chunks are held back for a missing one.
+    pub fn is_holding(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Releases what is held back. The chunks that are missing before it are lost.
+    pub fn release_held(&mut self, mut release: impl FnMut(Chunk<'_>)) {
+        for (chunk, payload) in std::mem::take(&mut self.held) {
+            let missing = chunk.saturating_sub(self.next.unwrap_or(chunk));
+            if missing > 0 {
+                release(Chunk::Lost(missing));
+            }
+            release(Chunk::Audio(&payload));
+            self.next = Some(chunk.saturating_add(1));
+        }
+    }
+
     /// Takes a late chunk. Releases it and the late ones before it if they show that the numbering has restarted.
     fn late(&mut self, chunk: u64, payload: &[u8], mut release: impl FnMut(Chunk<'_>)) {
-        let (first, late) = &mut self.late;
-        if late.is_empty() || *first + late.len() as u64 != chunk {
-            (*first, *late) = (chunk, Vec::new());
-        }
-        late.push(payload.to_vec());
-        if late.len() <= HELD {
+        if self.late.iter().any(|(number, audio)| *number == chunk && audio.as_slice() == payload) {
             return;
         }
-        self.next = Some(chunk + 1);
+        self.late.push((chunk, payload.to_vec()));
+        if self.late.len() <= HELD {
+            return;
+        }
+        let mut late = std::mem::take(&mut self.late);
+        self.uncounted = late.iter().all(|(number, _)| *number == chunk);
+        late.sort_by_key(|(number, _)| *number);
+        self.next = late.last().map(|(number, _)| number.saturating_add(1));
         let before = std::mem::take(&mut self.held).into_values();
-        before.chain(std::mem::take(&mut self.late.1)).for_each(|payload| release(Chunk::Audio(&payload)));
+        let late = late.into_iter().map(|(_, payload)| payload);
+        before.chain(late).for_each(|payload| release(Chunk::Audio(&payload)));
     }
 }
 
@@ -84,7 +110,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             let number = message.first_chunk().copied().map(u64::from_be_bytes).ok_or("it is no number")?;
             came += 1;
             order.push(Some(number), message, |chunk| given += usize::from(matches!(chunk, Chunk::Audio(_))));
-            assert!(given <= came && order.held.len() <= HELD + 1 && order.late.1.len() <= HELD + 1);
+            assert!(given <= came && order.held.len() <= HELD + 1 && order.late.len() <= HELD + 1);
             Ok::<_, &str>(1)
         })
     },
@@ -106,6 +132,10 @@ mod tests {
             });
         }
         played.join(" ")
+    }
+
+    fn audio_of(chunk: &Chunk<'_>) -> Vec<u8> {
+        if let Chunk::Audio(audio) = chunk { audio.to_vec() } else { Vec::new() }
     }
 
     #[test]
@@ -130,6 +160,32 @@ mod tests {
         assert_eq!(order(&[9, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 8, 16]), "9 10 11 12 13 14 15 16", "late ones");
         assert_eq!(order(&[9, 3, 3, 3, 3, 3, 3, 3, 10]), "9 10", "one that is repeated");
         assert_eq!(order(&[u64::MAX, 1, 2, 3, 4, 5, 6, 7]), format!("{} 1 2 3 4 5 6 7", u64::MAX));
+    }
+
+    #[test]
+    fn a_caller_whose_restarted_numbering_has_gaps_is_still_received() {
+        assert_eq!(order(&[500, 501, 1, 3, 4, 6, 7, 9, 10]), "500 501 1 3 4 6 7 9 10");
+    }
+
+    #[test]
+    fn a_caller_whose_chunks_all_have_one_number_is_heard_whole() {
+        let (mut order, mut played) = (ReorderBuffer::default(), Vec::new());
+        for audio in 0..20_u8 {
+            order.push(Some(1), &[audio], |chunk| played.extend(audio_of(&chunk)));
+        }
+        assert_eq!(played, (0..20).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn a_piece_without_a_number_does_not_overtake_those_that_are_held() {
+        let (mut order, mut played) = (ReorderBuffer::default(), Vec::new());
+        for (chunk, audio) in [(Some(1), 1), (Some(3), 3), (None, 4), (Some(5), 5)] {
+            order.push(chunk, &[audio], |chunk| played.extend(audio_of(&chunk)));
+        }
+        assert_eq!(played, [1, 3, 4]);
+        assert!(order.is_holding(), "5 waits for 4, which came without its number");
+        order.release_held(|chunk| played.extend(audio_of(&chunk)));
+        assert_eq!(played, [1, 3, 4, 5]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Media streams as carriers send them against their documentation: in other types, forms and orders, between messages that mean nothing. The
 //! caller is heard whole, each key and mark counts once, and each message that cannot be read is counted.
 
+mod wild;
+
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 use proptest::collection::vec;
@@ -23,6 +25,15 @@ const TOKEN: &str = "abc";
 enum Carrier {
     Twilio,
     Telnyx,
+}
+
+impl Carrier {
+    fn protocol(self) -> Box<dyn StreamProtocol> {
+        match self {
+            Self::Twilio => Box::new(MediaStreams::default()),
+            Self::Telnyx => Box::new(TelnyxWire::new(Codec::Pcmu)),
+        }
+    }
 }
 
 /// How a number is written.
@@ -120,6 +131,7 @@ enum Noise {
     SecondStart,
     MarkOfOthers,
     NoPayload,
+    WrongKey,
     Bytes,
 }
 
@@ -182,6 +194,23 @@ impl Habits {
         self.value(&[("track", track), ("chunk", chunk), payload, ("timestamp", json!("5"))])
     }
 
+    fn key(&self, key: char) -> Vec<u8> {
+        let digit = key.to_digit(10).map_or(json!(key), |digit| self.numbers.write(digit.into()));
+        self.message("dtmf", &self.stream, self.value(&[("digit", digit)]))
+    }
+
+    fn mark(&self, mark: u64) -> Vec<u8> {
+        self.message("mark", &self.stream, self.value(&[("name", self.numbers.write(mark))]))
+    }
+
+    fn connected(&self) -> Vec<u8> {
+        self.message("connected", &Value::Null, json!("1.0.0"))
+    }
+
+    fn stop(&self) -> Vec<u8> {
+        self.message("stop", &self.stream, Value::Null)
+    }
+
     fn noise(&self, noise: &Noise) -> Vec<u8> {
         let other = json!("MZ2");
         match noise {
@@ -196,6 +225,7 @@ impl Habits {
             Noise::SecondStart => self.start(),
             Noise::MarkOfOthers => self.message("mark", &self.stream, json!({ "name": "theirs" })),
             Noise::NoPayload => self.message("media", &self.stream, json!({ "track": "inbound", "payload": null })),
+            Noise::WrongKey => self.message("dtmf", &self.stream, json!({ "digit": "12" })),
             Noise::Bytes => vec![0xff, 0x00, 0x7f],
         }
     }
@@ -214,21 +244,13 @@ impl Habits {
                     ordered.extend((chunk.is_some() && *twice).then_some((position + 3, message)));
                     chunk = chunk.map(|chunk| chunk + 1);
                 }
-                Fact::Key(key) => {
-                    let digit = key.to_digit(10).map_or(json!(key), |digit| self.numbers.write(digit.into()));
-                    ordered.push((position, self.message("dtmf", &self.stream, self.value(&[("digit", digit)]))));
-                }
-                Fact::Mark(mark) => {
-                    let name = self.numbers.write(*mark);
-                    ordered.push((position, self.message("mark", &self.stream, self.value(&[("name", name)]))));
-                }
+                Fact::Key(key) => ordered.push((position, self.key(*key))),
+                Fact::Mark(mark) => ordered.push((position, self.mark(*mark))),
             }
         }
         ordered.sort_by_key(|(position, _)| *position);
-        let connected = self.message("connected", &Value::Null, json!("1.0.0"));
-        let stop = self.message("stop", &self.stream, Value::Null);
         let between = ordered.into_iter().map(|(_, message)| message);
-        [connected, self.start()].into_iter().chain(between).chain([stop]).collect()
+        [self.connected(), self.start()].into_iter().chain(between).chain([self.stop()]).collect()
     }
 }
 
@@ -320,7 +342,7 @@ fn noise() -> impl Strategy<Value = Noise> {
         1 => select(garbage).prop_map(Noise::Garbage),
         5 => select(vec![
             Noise::Agent, Noise::ForeignStop, Noise::ForeignMedia, Noise::SecondStart, Noise::MarkOfOthers, Noise::NoPayload,
-            Noise::Bytes,
+            Noise::WrongKey, Noise::Bytes,
         ]),
     ]
 }
@@ -341,11 +363,7 @@ proptest! {
 
     #[test]
     fn callers_on_loose_streams_are_heard_whole(habits in habits(), sent in vec(sent(), 1..40)) {
-        let mut protocol: Box<dyn StreamProtocol> = match habits.carrier {
-            Carrier::Twilio => Box::new(MediaStreams::default()),
-            Carrier::Telnyx => Box::new(TelnyxWire::new(Codec::Pcmu)),
-        };
-        let heard = hear(&mut *protocol, habits.binary, &habits.messages(&sent))?;
+        let heard = hear(&mut *habits.carrier.protocol(), habits.binary, &habits.messages(&sent))?;
         prop_assert_eq!(heard, expected(&sent));
     }
 }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use switchhook_media::dtmf::is_key;
+use serde_json::Value;
 
 use super::FORMAT;
 use crate::media::ResponseTiming;
+use crate::stream::media_message::{dtmf_digit, whole_number};
 
 /// A browser's message. Not `Debug`, which would print keys and tokens.
 #[derive(PartialEq, Eq)]
@@ -29,17 +30,18 @@ pub(super) enum BrowserMessage {
     Ignored,
 }
 
+/// Numbers may be text, and the other way round.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum TextMessage {
     Start {
-        sample_rate: u32,
+        sample_rate: Value,
     },
     Dtmf {
-        digit: String,
+        digit: Value,
     },
     Mark {
-        name: String,
+        name: Value,
     },
     Hangup,
     Resume {
@@ -64,14 +66,18 @@ impl BrowserMessage {
         // Serde's error may quote the text.
         let text = serde_json::from_str(text).map_err(|_| "a text is no message of this protocol".to_owned())?;
         match text {
-            TextMessage::Start { sample_rate } if sample_rate == FORMAT.sample_rate() => Ok(Self::Start),
+            TextMessage::Start { sample_rate }
+                if whole_number(&sample_rate) == Some(u64::from(FORMAT.sample_rate())) =>
+            {
+                Ok(Self::Start)
+            }
             TextMessage::Start { .. } => Err(format!("sample_rate must be {}", FORMAT.sample_rate())),
-            TextMessage::Dtmf { digit } => match digit.chars().next() {
-                Some(key) if digit.len() == 1 && is_key(key) => Ok(Self::Dtmf(key)),
-                _ => Err("digit must be one of 0 to 9, *, # and A to D".to_owned()),
-            },
+            TextMessage::Dtmf { digit } => {
+                let key = dtmf_digit(&digit).map(Self::Dtmf);
+                key.ok_or_else(|| "digit must be one of 0 to 9, *, # and A to D".to_owned())
+            }
             // Ignore marks that we did not set.
-            TextMessage::Mark { name } => Ok(name.parse().map_or(Self::Ignored, Self::Mark)),
+            TextMessage::Mark { name } => Ok(whole_number(&name).map_or(Self::Ignored, Self::Mark)),
             TextMessage::Hangup => Ok(Self::HangUp),
             TextMessage::Resume { token } => Ok(Self::Resume(token)),
             TextMessage::RtcOffer { sdp } => Ok(Self::RtcOffer(sdp)),
@@ -226,6 +232,21 @@ mod tests {
         ] {
             assert!(BrowserMessage::read(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn numbers_that_a_browser_writes_as_text_and_texts_as_numbers_are_read() {
+        for (text, expected) in [
+            (r#"{"type":"start","sample_rate":"16000"}"#, BrowserMessage::Start),
+            (r#"{"type":"start","sample_rate":16000.0}"#, BrowserMessage::Start),
+            (r#"{"type":"dtmf","digit":0}"#, BrowserMessage::Dtmf('0')),
+            (r#"{"type":"dtmf","digit":"a"}"#, BrowserMessage::Dtmf('A')),
+            (r#"{"type":"mark","name":7}"#, BrowserMessage::Mark(7)),
+            (r#"{"type":"mark","name":null}"#, BrowserMessage::Ignored),
+        ] {
+            assert!(BrowserMessage::read(text).is_ok_and(|read| read == expected), "{text}");
+        }
+        assert!(BrowserMessage::read(r#"{"type":"dtmf","digit":12}"#).is_err());
     }
 
     #[test]
