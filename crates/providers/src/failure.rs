@@ -523,7 +523,8 @@ impl AttemptError {
         let classified = if is_refusal(code) && !is_crowded {
             Classified { class: FailureClass::Configuration, words, retry_after: None, busy: None }
         } else if passes {
-            Classified { class: FailureClass::Provider, words, ..classified }
+            let retry_after = classified.retry_after.or(Some(Duration::ZERO));
+            Classified { class: FailureClass::Provider, words, retry_after, ..classified }
         } else {
             Classified { words, ..classified }
         };

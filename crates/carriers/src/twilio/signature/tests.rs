@@ -111,15 +111,12 @@ fn a_port_that_is_said_or_left_out_makes_no_difference() {
     let with_port = "https://mycompany.com:443/myapp.php?foo=1&bar=2";
     assert!(Sent::form(with_port, FIELDS, SIGNED).is_genuine(&twilio()), "signed without it");
     assert!(Sent::form(URL, FIELDS, "kvajT1Ptam85bY51eRf/AJRuM3w=").is_genuine(&twilio()), "signed with it");
-    let table: [(&str, [&str; 3]); 5] = [
-        ("http://h:8080/x?y=:1", ["http://h:8080/x?y=:1", "http://h/x?y=:1", "http://h:80/x?y=:1"]),
-        ("wss://h/x", ["wss://h/x", "wss://h/x", "wss://h:443/x"]),
-        ("ws://h", ["ws://h", "ws://h", "ws://h:80"]),
-        (
-            "https://[2001:db8::1]/x",
-            ["https://[2001:db8::1]/x", "https://[2001:db8::1]/x", "https://[2001:db8::1]:443/x"],
-        ),
-        ("https://[::1]:81/%2f'", ["https://[::1]:81/%2f'", "https://[::1]/%2f'", "https://[::1]:443/%2f'"]),
+    let table: [(&str, &[&str]); 5] = [
+        ("http://h:8080/x?y=:1", &["http://h:8080/x?y=:1", "http://h/x?y=:1", "http://h:80/x?y=:1"]),
+        ("wss://h/x", &["wss://h/x", "wss://h:443/x"]),
+        ("ws://h:80", &["ws://h:80", "ws://h"]),
+        ("https://[2001:db8::1]/x", &["https://[2001:db8::1]/x", "https://[2001:db8::1]:443/x"]),
+        ("https://[::1]:81/%2f'", &["https://[::1]:81/%2f'", "https://[::1]/%2f'", "https://[::1]:443/%2f'"]),
     ];
     for (url, expected) in table {
         assert_eq!(addresses(url), expected);
