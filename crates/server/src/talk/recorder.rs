@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{AgentAudio, CallerAudio};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::Instrument as _;
@@ -25,6 +25,8 @@ const CHUNK: usize = 50;
 const CHUNK_CAPACITY: usize = 30;
 /// How long a full disk may take to have room, as for the changes of a call.
 const ROOM_WITHIN: Duration = Duration::from_secs(600);
+/// The recordings that may wait for room at a time; others end early. Each holds up to 2 MB and an open file.
+static WAITING: Semaphore = Semaphore::const_new(64);
 /// The pause between two attempts to write to it.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -110,7 +112,7 @@ impl Unwritten {
 
     /// Performs a step on a thread that may block, and again while the disk is full: each step continues where it failed.
     async fn until_done(mut self, step: fn(&mut Self) -> Result<()>) -> Result<Self> {
-        let (began, mut is_reported) = (Instant::now(), false);
+        let (began, mut waiting) = (Instant::now(), None);
         loop {
             let attempt = tokio::task::spawn_blocking(move || {
                 let done = step(&mut self);
@@ -119,11 +121,19 @@ impl Unwritten {
             let (unwritten, done) = attempt.await.map_err(Error::other)?;
             self = unwritten;
             let Err(error) = done else { return Ok(self) };
-            if !is_full(&error) || began.elapsed() >= ROOM_WITHIN {
-                return Err(error);
-            }
-            if !std::mem::replace(&mut is_reported, true) {
+            if waiting.is_none()
+                && is_full(&error)
+                && let Ok(place) = WAITING.try_acquire()
+            {
+                waiting = Some(place);
                 tracing::warn!(%error, "could not write a recording; retrying");
+                // In case this process ends before there is room.
+                let _ = self.recording.clone().repaired().await;
+            }
+            if waiting.is_none() || !is_full(&error) || began.elapsed() >= ROOM_WITHIN {
+                // Its buffer is written when it is dropped, which may block.
+                let _ = tokio::task::spawn_blocking(move || drop(self)).await;
+                return Err(error);
             }
             tokio::time::sleep(RETRY_INTERVAL).await;
         }
@@ -143,7 +153,11 @@ impl Unwritten {
 
     fn finish(&mut self) -> Result<()> {
         self.write()?;
-        self.file.as_mut().map_or(Ok(()), |file| file.finish().map(|_| ()))
+        if let Some(file) = &mut self.file {
+            file.finish()?;
+        }
+        self.file = None; // Closed here, since that may block.
+        Ok(())
     }
 }
 
