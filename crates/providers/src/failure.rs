@@ -516,15 +516,15 @@ impl AttemptError {
         }
         let error_body = ErrorBody::text(frame.reason.as_str());
         let is_crowded = error_body.says(&CROWDED);
+        let mut classified = error_body.classify(0, None);
         // 1011 to 1013: the server is at fault, restarts or is busy.
-        let passes = matches!(code, 1011..=1013) && error_body.is_transient();
-        let classified = error_body.classify(0, None).after(pause::in_words(frame.reason.as_str()));
+        if matches!(code, 1011..=1013) && classified.class == FailureClass::Configuration && error_body.is_transient() {
+            (classified.class, classified.retry_after) = (FailureClass::Provider, Some(Duration::ZERO));
+        }
+        let classified = classified.after(pause::in_words(frame.reason.as_str()));
         let words = ErrorMessage { details: format!("code {code}"), ..classified.words };
         let classified = if is_refusal(code) && !is_crowded {
             Classified { class: FailureClass::Configuration, words, retry_after: None, busy: None }
-        } else if passes {
-            let retry_after = classified.retry_after.or(Some(Duration::ZERO));
-            Classified { class: FailureClass::Provider, words, retry_after, ..classified }
         } else {
             Classified { words, ..classified }
         };

@@ -32,7 +32,7 @@ use super::{FromCarrier, Media, ToCarrier, text};
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Carriers send silence too. After this long without a message the peer is pinged; after as long again it is considered gone.
 const PING_AFTER: Duration = Duration::from_secs(10);
-/// How long audio is held back for a missing chunk when no message comes: at a phrase's end the next one may be far.
+/// How long audio is held back for a missing chunk: at a phrase's end the next one may be far.
 const HOLD_FOR: Duration = Duration::from_millis(200);
 /// Frames of the agent that may be queued: four seconds.
 const EVENT_CAPACITY: usize = 200;
@@ -237,10 +237,11 @@ impl StreamReader {
     }
 
     async fn read_all(&mut self, stream: &mut SplitStream<WebSocket>) {
-        let mut pinged = false;
+        let (mut pinged, mut hold_until) = (false, None);
         loop {
-            let wait = if self.reorder.is_holding() { HOLD_FOR } else { PING_AFTER };
-            let goes_on = match timeout(wait, stream.next()).await {
+            let now = Instant::now();
+            hold_until = self.reorder.is_holding().then(|| hold_until.unwrap_or(now + HOLD_FOR));
+            let goes_on = match timeout_at(hold_until.unwrap_or(now + PING_AFTER), stream.next()).await {
                 Ok(Some(Ok(Message::Text(text)))) => {
                     self.read(|protocol, payload| protocol.read(without_mark(&text), payload))
                 }

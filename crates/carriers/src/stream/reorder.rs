@@ -85,6 +85,12 @@ impl ReorderBuffer {
         if self.late.len() <= HELD {
             return;
         }
+        // Those before the new numbering came late in the old one.
+        let old = self.late.iter().take_while(|(number, _)| *number > chunk).count();
+        self.late.drain(..old);
+        if self.late.len() <= HELD {
+            return;
+        }
         let mut late = std::mem::take(&mut self.late);
         self.uncounted = late.iter().all(|(number, _)| *number == chunk);
         late.sort_by_key(|(number, _)| *number);
@@ -165,6 +171,7 @@ mod tests {
     #[test]
     fn a_caller_whose_restarted_numbering_has_gaps_is_still_received() {
         assert_eq!(order(&[500, 501, 1, 3, 4, 6, 7, 9, 10]), "500 501 1 3 4 6 7 9 10");
+        assert_eq!(order(&[500, 501, 500, 1, 2, 3, 4, 5, 6, 7]), "500 501 1 2 3 4 5 6 7", "a late one before it");
     }
 
     #[test]

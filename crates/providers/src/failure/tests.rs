@@ -168,6 +168,7 @@ fn a_close_frame_says_whether_and_when_another_connection_may_help() {
         (1008, "Something was wrong with your message", theirs, None),
         (1011, "Internal server error", theirs, Some(ms(0))),
         (1011, "Could not check the API key, try again", theirs, Some(ms(0))),
+        (1011, "Could not check the API key, try again in 30 seconds", theirs, None),
         (1013, "Please try again in 1.5s", theirs, Some(ms(1_500))),
         (1013, "Please try again in 30 seconds", theirs, None),
         (1008, "Invalid API key", ours, None),
