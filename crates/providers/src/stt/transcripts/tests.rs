@@ -264,7 +264,7 @@ fn speech_without_an_answer_is_distinguished_from_noise() {
 }
 
 #[test]
-fn nobody_can_have_said_so_much() {
+fn implausibly_long_transcript_exceeds_the_limit() {
     let too_many = |text: &str, times| {
         let mut words = Transcripts::new(CONFIG);
         (0..times).any(|_| {
@@ -351,7 +351,7 @@ fn after_a_reconnect_words_are_neither_lost_nor_doubled() {
 }
 
 #[test]
-fn whoever_takes_over_in_mid_call_goes_on_counting() {
+fn fallback_continues_the_segment_numbers() {
     let mut words = Transcripts::new(CONFIG);
     words.start_at(7);
     let now = Instant::now();
@@ -422,7 +422,7 @@ fn partials_of_a_segment_that_was_answered_wait_for_its_end() {
 }
 
 #[test]
-fn after_words_of_somebody_whom_we_do_not_hear_those_of_the_next_segment_are_not_lost() {
+fn words_without_detected_speech_do_not_swallow_the_next_segment() {
     let quiet = vec![Happens::Final("Hello?"), Starts, Stops(0), Passes(1_000), Happens::Final("For two."), Flushed];
     assert_eq!(finals_in(ALONE, quiet), ["0 Hello?", "1 For two."]);
 }
