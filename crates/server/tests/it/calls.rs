@@ -175,7 +175,7 @@ async fn a_held_line_is_ended_through_the_api_and_again_without_harm() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_cancelled_before_it_is_due_rings_nobody() {
+async fn call_cancelled_before_its_schedule_is_not_dialled() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
     let in_a_day = switchhook_runtime::clock::Clock::system().now() + std::time::Duration::from_secs(86_400);
@@ -429,7 +429,7 @@ async fn a_connection_has_no_more_calls_at_once_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_held_ends_and_costs_nobody_else_anything() {
+async fn inbound_call_without_installed_speech_ends_as_config_error() {
     let (service, _) = TestService::ready().await;
     let client = &service.client;
     // The local speech of this agent is not installed, which is detected while the phone rings.

@@ -86,7 +86,7 @@ async fn another_takes_over_from_one_that_dies_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_takes_over_from_one_that_connects_again_for_ever() {
+async fn another_takes_over_from_one_that_keeps_reconnecting() {
     goes_on_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Silent]).await;
 }
 
