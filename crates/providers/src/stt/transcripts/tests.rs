@@ -184,9 +184,9 @@ fn what_was_reported_early_and_is_corrected_is_reported_as_a_whole() {
     let mut late = early();
     late.push(Happens::Final("$20 and thanks."));
     assert_eq!(finals(late), ["0 It is twenty dollars", "0 It is $20 and thanks."]);
-    let mut goes_on = early();
-    goes_on.extend([Starts, Stops(1), Happens::Final("$20 and thanks."), TurnOver]);
-    assert_eq!(finals(goes_on), ["0 It is twenty dollars", "1 $20 and thanks.", "."], "rather twice than not at all");
+    let mut continued = early();
+    continued.extend([Starts, Stops(1), Happens::Final("$20 and thanks."), TurnOver]);
+    assert_eq!(finals(continued), ["0 It is twenty dollars", "1 $20 and thanks.", "."], "rather twice than not at all");
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn a_turn_of_several_segments_is_reported_with_the_last() {
 fn a_turn_that_is_over_before_our_vad_says_so_is_reported_under_the_number_to_come() {
     let early = vec![Starts, Happens::Final("Yes."), TurnOver, Stops(0), Passes(5_000)];
     assert_eq!(finals(early), ["0 Yes.", "."], "and is not answered a second time");
-    let goes_on = vec![
+    let continued = vec![
         Starts,
         Happens::Final("Yes."),
         TurnOver,
@@ -311,7 +311,7 @@ fn a_turn_that_is_over_before_our_vad_says_so_is_reported_under_the_number_to_co
         Stops(1),
         Passes(700),
     ];
-    assert_eq!(finals(goes_on), ["0 Yes.", ".", "1 Wait.", "."]);
+    assert_eq!(finals(continued), ["0 Yes.", ".", "1 Wait.", "."]);
 }
 
 #[test]
@@ -410,15 +410,15 @@ fn partials_of_a_segment_that_was_answered_wait_for_its_end() {
     never.extend([Passes(1_500), Starts, Partial("right a evening for two"), Stops(1), Passes(1_500)]);
     let reported = ["0 ", "0 right a evening", "~ for two", "1 for two"];
     assert_eq!(events_in(ALONE, never), reported, "nothing is ever final");
-    let mut goes_on = late();
-    goes_on.extend([
+    let mut continued = late();
+    continued.extend([
         Starts,
         Partial("right a evening for"),
         Stops(1),
         Happens::Final("Right, this evening for two."),
         Flushed,
     ]);
-    assert_eq!(finals_in(ALONE, goes_on), ["0 ", "1 Right, this evening for two."]);
+    assert_eq!(finals_in(ALONE, continued), ["0 ", "1 Right, this evening for two."]);
 }
 
 #[test]

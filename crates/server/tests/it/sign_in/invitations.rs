@@ -167,8 +167,8 @@ async fn a_link_is_for_the_person_with_the_verified_address_only() {
         }
         assert_eq!(browser.who().await.1, before);
     }
-    let mut nobody = browser(&service);
-    assert_eq!(refused(&mut nobody, ACCEPT, &link(&invited)).await, (401, "unauthorized".to_owned()));
+    let mut signed_out = browser(&service);
+    assert_eq!(refused(&mut signed_out, ACCEPT, &link(&invited)).await, (401, "unauthorized".to_owned()));
     let mut bob = signed_in(&service, &oidc, "bob").await;
     assert_eq!(bob.act(ACCEPT, link(&invited)).await.0, StatusCode::NO_CONTENT, "it is still his");
     service.stop().await;

@@ -71,8 +71,8 @@ async fn a_call_that_is_announced_twice_is_one_call() {
 async fn inbound_calls_without_an_agent_or_a_free_line_are_rejected() {
     let stage = Fixture::with(Flavour::Twilio, |config| config.concurrent_calls = 1).await;
     let voice = stage.answer_calls().await;
-    let nobody = json!({ "inbound_agent_id": null });
-    stage.client().patch(&format!("/v1/numbers/{}", stage.set.number), nobody).await;
+    let no_agent = json!({ "inbound_agent_id": null });
+    stage.client().patch(&format!("/v1/numbers/{}", stage.set.number), no_agent).await;
     let unserved = stage.double.call_in(&voice, CALLER, OWN).await;
     assert_eq!(stage.double.rejects(&unserved.body), Some(false), "no agent: {unserved:?}");
     let unknown = stage.double.call_in(&voice, "+12025550102", "+12025550198").await;

@@ -193,7 +193,7 @@ async fn a_wrong_key_is_found_out_while_the_phone_rings<P: Protocol>(protocol: P
 
 /// Two models of different providers: the first looks for a table, and then fails before it has reported what it found. The second
 /// continues from there, and is asked first in the next turn.
-async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble: fn(P) -> Vec<Reply>) {
+async fn check_fallback<P: Protocol, Q: Protocol>(first: P, second: Q, trouble: fn(P) -> Vec<Reply>) {
     let mut replies = vec![Reply::Answer(vec![tool("call_0", "tables", json!({ "day": "Friday" }))])];
     replies.extend(trouble(first));
     let first_double = Double::start(first, replies).await;
@@ -237,12 +237,12 @@ async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble:
 
 #[tokio::test(start_paused = true)]
 async fn anthropic_takes_over_when_openai_hangs_after_a_tool() {
-    another_goes_on(OpenAi, Anthropic, |_| vec![Reply::Silence]).await;
+    check_fallback(OpenAi, Anthropic, |_| vec![Reply::Silence]).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn gemini_takes_over_when_anthropic_is_busy_after_a_tool() {
-    another_goes_on(Anthropic, Gemini, |anthropic| {
+    check_fallback(Anthropic, Gemini, |anthropic| {
         (0..3).map(|_| Reply::Refuses(529, Vec::new(), anthropic.error(529, "Overloaded."))).collect()
     })
     .await;
@@ -250,7 +250,7 @@ async fn gemini_takes_over_when_anthropic_is_busy_after_a_tool() {
 
 #[tokio::test(start_paused = true)]
 async fn openai_takes_over_when_gemini_refuses_after_a_tool() {
-    another_goes_on(Gemini, OpenAi, |gemini| {
+    check_fallback(Gemini, OpenAi, |gemini| {
         vec![Reply::Refuses(403, Vec::new(), gemini.error(403, "No longer allowed."))]
     })
     .await;
