@@ -33,24 +33,24 @@ impl Other {
 
     /// Uses the service until the attack is over. Returns what the attack returns, and the latencies in words.
     pub(crate) async fn during<T>(mut self, attack: impl Future<Output = T>) -> anyhow::Result<(T, String)> {
-        let goes_on = Cell::new(true);
+        let running = Cell::new(true);
         let attack = async {
             let outcome = attack.await;
-            goes_on.set(false);
+            running.set(false);
             outcome
         };
         // A request that waits when the attack ends is awaited, and counts.
-        let (outcome, during) = tokio::join!(attack, Latencies::measure(&mut self.api, &self.key, || goes_on.get()));
+        let (outcome, during) = tokio::join!(attack, Latencies::measure(&mut self.api, &self.key, || running.get()));
         Ok((outcome, format!("another tenant's {}, {} before", during?, self.before)))
     }
 }
 
 impl Latencies {
-    async fn measure(api: &mut Connection, key: &str, goes_on: impl Fn() -> bool) -> anyhow::Result<Self> {
+    async fn measure(api: &mut Connection, key: &str, is_running: impl Fn() -> bool) -> anyhow::Result<Self> {
         let tenant = request("GET", "/v1/tenant", key, "", "");
         let (mut pace, mut latencies) = (tokio::time::interval(PACE), Vec::new());
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        while goes_on() {
+        while is_running() {
             pace.tick().await;
             let sent = Instant::now();
             let status = api.send(&tenant).await?;

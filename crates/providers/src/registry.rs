@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_kept_for_its_version_and_forgotten_when_nobody_uses_it() {
+    fn provider_is_cached_per_version_and_evicted_when_unused() {
         let (mut cached, id, start) = (ProviderCache::default(), Uuid::nil(), Instant::now());
         cached.keep(id, version(1), start, Provider::default());
         let nearly = UNUSED_TTL - Duration::from_secs(1);

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn speech_that_is_cut_because_it_is_too_long_goes_on_without_an_overlap() {
+    fn speech_cut_at_the_maximum_length_continues_without_overlap() {
         let mut segmenter = Segmenter::new(AudioFormat::Narrowband);
         hear(&mut segmenter, 0..20);
         segmenter.started();

@@ -206,7 +206,7 @@ pub async fn seeded_tenant(store: &Store) -> Result<Option<TenantRow>, sqlx::Err
 /// # Errors
 /// When the database fails.
 pub async fn seed(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
-    let Some(row) = seeded_tenant(store).await? else { return seed_anew(store, config).await };
+    let Some(row) = seeded_tenant(store).await? else { return seed_new_tenant(store, config).await };
     let api_key = create_key(store, config, row.tenant(), Some("seed"), None).await?;
     let mut conn = store.read().await?;
     let mut request = PageRequest::first(100);
@@ -220,7 +220,7 @@ pub async fn seed(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
     Ok(Seeded { tenant: Tenant::of(&row, config), api_key, agent_id: agent.agent(), number: NUMBER.to_owned() })
 }
 
-async fn seed_anew(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
+async fn seed_new_tenant(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
     let now = Clock::system().now();
     let mut tx = store.begin().await?;
     let id = TenantId::new(now, clock::random());

@@ -154,9 +154,9 @@ async fn run_pass(store: &Store, vault: &Vault, act: bool, report: &mut OnProgre
             let Some(last) = page.last() else { break };
             after = last.id;
             looked_at += page.len() as u64;
-            let anew = page.iter().filter_map(|record| found.judge(vault, column, record)).collect::<Vec<_>>();
+            let resealed = page.iter().filter_map(|record| found.judge(vault, column, record)).collect::<Vec<_>>();
             if act {
-                found.resealed += replace(store, column, anew).await?;
+                found.resealed += replace(store, column, resealed).await?;
             }
             report(looked_at, total.max(looked_at));
         }
@@ -185,13 +185,13 @@ impl PassResult {
 }
 
 /// Replaces records that are unchanged; returns their number.
-async fn replace(store: &Store, column: Column, anew: Vec<(&Record, Vec<u8>)>) -> Result<u64, sqlx::Error> {
-    if anew.is_empty() {
+async fn replace(store: &Store, column: Column, resealed: Vec<(&Record, Vec<u8>)>) -> Result<u64, sqlx::Error> {
+    if resealed.is_empty() {
         return Ok(0);
     }
     let mut replaced = 0;
     let mut tx = store.begin().await?;
-    for (record, sealed) in anew {
+    for (record, sealed) in resealed {
         replaced += u64::from(sealed::replace_for_operator(&mut tx, column, record, &sealed).await?);
     }
     tx.commit().await?;

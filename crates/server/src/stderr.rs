@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_nobody_empties_takes_no_more_than_its_room() {
+    fn full_queue_drops_and_counts_lines() {
         let queue = Queue::default();
         let line = vec![b'.'; ROOM / 4];
         for _ in 0..4 {

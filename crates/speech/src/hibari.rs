@@ -82,7 +82,7 @@ impl Hibari {
     pub fn synthesize(&self, text: &str, speed: f32, seed: u64, job: &Job) -> Result<Speech, SpeechError> {
         let mut speech = Speech { samples: Vec::new(), words: Vec::new() };
         for (number, piece) in pieces(self.phonemiser.phrases(text)?).into_iter().enumerate() {
-            job.go_on()?;
+            job.check_cancelled()?;
             let start = speech.samples.len();
             let phonemes: Vec<&str> = piece.iter().map(|phrase| phrase.phonemes.as_str()).collect();
             let audio = self.say(&phonemes.join(" "), speed, seed.wrapping_add(number as u64), job)?;

@@ -42,7 +42,7 @@ impl Job {
     ///
     /// # Errors
     /// Fails if it was.
-    pub fn go_on(&self) -> Result<(), SpeechError> {
+    pub fn check_cancelled(&self) -> Result<(), SpeechError> {
         if self.cancel.is_cancelled() { Err(SpeechError::Cancelled) } else { Ok(()) }
     }
 

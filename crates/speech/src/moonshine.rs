@@ -118,7 +118,7 @@ impl Moonshine {
         let mut bytes = Vec::new();
         let mut token = START;
         for step in 0..max_tokens(audio.len()) {
-            job.go_on()?;
+            job.check_cancelled()?;
             token = self.decoder.step(step == 0, token, &encoded, &mut cache, job).map_err(SpeechError::run(MODEL))?;
             if token == END {
                 break;

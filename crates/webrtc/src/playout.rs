@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_have_heard_is_sent_again_over_the_websocket_in_order_and_in_real_time() {
+    fn unheard_audio_is_resent_over_the_websocket_in_order_and_in_real_time() {
         let start = Instant::now();
         let mut playout = Playout::new(start);
         for number in 1..=4 {

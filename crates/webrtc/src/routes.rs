@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_ends_early_names_nobody() {
+    fn truncated_message_has_no_username() {
         let whole = request("ours:theirs");
         assert_eq!(named(&whole), Some("ours"));
         let end = whole.len() - 1;

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn when_nobody_speaks_the_caller_asks_twice_and_hangs_up() {
+    fn caller_hangs_up_on_silence_after_two_hellos() {
         let mut caller = Caller::diner(AudioFormat::Narrowband);
         let mut hellos = 0;
         let mut last = Action::Listen;

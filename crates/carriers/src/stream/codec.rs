@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_nobody_uses_is_an_error() {
+    fn unsupported_sample_rate_is_an_error() {
         assert_eq!(
             StreamDecoder::new(StreamFormat { rate: 7, ..StreamFormat::L16 }, AudioFormat::Narrowband).err(),
             Some(UnsupportedSampleRate(7))

@@ -241,7 +241,7 @@ impl StreamReader {
         loop {
             let now = Instant::now();
             hold_until = self.reorder.is_holding().then(|| hold_until.unwrap_or(now + HOLD_FOR));
-            let goes_on = match timeout_at(hold_until.unwrap_or(now + PING_AFTER), stream.next()).await {
+            let continues = match timeout_at(hold_until.unwrap_or(now + PING_AFTER), stream.next()).await {
                 Ok(Some(Ok(Message::Text(text)))) => {
                     self.read(|protocol, payload| protocol.read(without_mark(&text), payload))
                 }
@@ -262,7 +262,7 @@ impl StreamReader {
                     continue;
                 }
             };
-            if !goes_on {
+            if !continues {
                 if self.received.to_us.is_closed() {
                     // The agent's last audio is being sent. Do not wait longer for a peer that does not read it.
                     tokio::time::sleep(PING_AFTER).await;
@@ -275,26 +275,26 @@ impl StreamReader {
 
     /// Forwards what is held back for a missing chunk. Returns whether the stream continues.
     fn release_held(&mut self) -> bool {
-        let mut goes_on = true;
-        self.reorder.release_held(|chunk| goes_on = goes_on && self.received.push(&chunk));
-        goes_on
+        let mut continues = true;
+        self.reorder.release_held(|chunk| continues = continues && self.received.push(&chunk));
+        continues
     }
 
     /// Reads and handles a message. Returns whether the stream continues.
     fn read(&mut self, read: impl for<'p> FnOnce(&mut dyn StreamProtocol, &'p mut Vec<u8>) -> StreamEvent<'p>) -> bool {
         let mut payload = std::mem::take(&mut self.payload);
         let event = with(&self.protocol, |protocol| read(protocol, &mut payload));
-        let goes_on = self.handle(event);
+        let continues = self.handle(event);
         self.payload = payload;
-        goes_on
+        continues
     }
 
     fn handle(&mut self, event: StreamEvent<'_>) -> bool {
         match event {
             StreamEvent::Audio { chunk, payload } => {
-                let mut goes_on = true;
-                self.reorder.push(chunk, payload, |chunk| goes_on = goes_on && self.received.push(&chunk));
-                return goes_on;
+                let mut continues = true;
+                self.reorder.push(chunk, payload, |chunk| continues = continues && self.received.push(&chunk));
+                return continues;
             }
             StreamEvent::Dtmf(key) => return self.received.to_us.send(FromCarrier::Dtmf(key)),
             StreamEvent::Mark(mark) => return self.received.to_us.send(FromCarrier::MarkPlayed(mark)),
@@ -345,9 +345,9 @@ impl ReceivedAudio {
         let size = self.format.frame_samples();
         let whole = self.samples.len() / size * size;
         let mut frames = self.samples[..whole].chunks_exact(size).map(|chunk| Frame::from_slice(self.format, chunk));
-        let goes_on = frames.all(|frame| self.to_us.send(FromCarrier::Audio(CallerAudio(frame))));
+        let continues = frames.all(|frame| self.to_us.send(FromCarrier::Audio(CallerAudio(frame))));
         self.samples.drain(..whole);
-        goes_on
+        continues
     }
 }
 

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_heard_in_order_once_and_without_waiting_for_ever() {
+    fn chunks_are_reordered_and_deduplicated_within_a_bounded_wait() {
         assert_eq!(order(&[1, 2, 3]), "1 2 3");
         assert_eq!(order(&[7, 8]), "7 8", "a stream may begin anywhere");
         assert_eq!(order(&[1, 3, 2, 4]), "1 2 3 4");

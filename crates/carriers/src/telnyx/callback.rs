@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_who_calls_is_announced_with_whole_numbers() {
+    fn incoming_call_has_numbers_in_e164() {
         let arriving =
             json!({ "direction": "incoming", "state": "parked", "client_state": null, "from": "12025550123" });
         let incoming = event("call.initiated", arriving).incoming.expect("somebody calls");

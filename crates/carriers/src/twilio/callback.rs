@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_calls() {
+    fn ringing_inbound_call_is_an_incoming_call() {
         let form = "CallSid=CA1&From=%2B12025550100&To=%2B12025550199&Direction=inbound&CallStatus=ringing";
         let callback = read(VOICE, form).expect("readable");
         assert!(callback.events.is_empty());

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_called_next_cannot_add_verbs() {
+    fn transfer_target_cannot_inject_verbs() {
         let number = "+12025550100".parse().expect("valid");
         let ours = "+12025550199".parse().expect("valid");
         let report = "https://a.example/transfer?transfer=1";

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speech_passes_for_ever_and_a_flood_does_not() {
+    fn gate_passes_real_time_audio_and_stops_floods() {
         let start = Instant::now();
         let mut gate = FloodGate::new(start);
         let at = |frame: u32| start + Duration::from_millis(20) * frame;

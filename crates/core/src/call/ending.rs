@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_who_hangs_up_before_we_answer_completed_their_call() {
+    fn caller_hanging_up_while_ringing_completes_the_inbound_call() {
         for &cause in CarrierCause::ALL {
             let ending = of_hangup(Reached::Ringing, Direction::Inbound, &Hangup::new(cause));
             let failed = cause == CarrierCause::Failed;

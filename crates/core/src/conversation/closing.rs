@@ -60,7 +60,7 @@ impl Conversation {
     }
 
     pub(super) fn finish_closing(&mut self) -> bool {
-        if self.dialogue.may_cancel_goodbye() && self.strategy.caller_goes_on(&self.dialogue) {
+        if self.dialogue.may_cancel_goodbye() && self.strategy.caller_continues(&self.dialogue) {
             self.dialogue.cancel_goodbye();
             self.strategy.stop(&mut self.dialogue, false);
             return true;

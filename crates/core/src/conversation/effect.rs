@@ -50,7 +50,7 @@ pub enum Effect {
     NotTransferred {
         /// The id of its tool call.
         id: String,
-        /// Why, as the model is told.
+        /// The reason, which the model gets as the tool's error.
         error: String,
     },
     /// Append a line to the transcript. It is final.

@@ -140,7 +140,7 @@ impl History {
     }
 
     /// Removes the caller's last text, because the turn continues.
-    pub(super) fn caller_goes_on(&mut self, text: &str) {
+    pub(super) fn remove_caller_text(&mut self, text: &str) {
         let Some(last) = self.messages.last_mut().filter(|last| last.role == Role::User) else { return };
         match last.text.strip_suffix(text).map(|before| before.trim_end().to_owned()) {
             Some(before) if before.is_empty() => drop(self.messages.pop()),

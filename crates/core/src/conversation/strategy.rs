@@ -101,7 +101,7 @@ pub(super) trait Strategy: Send + Sync {
     /// Returns after how much silence the goodbye is over; `None` while something holds it up.
     fn goodbye_silence(&self, d: &Dialogue) -> Option<Duration>;
     /// Returns whether the caller says more than a goodbye of their own.
-    fn caller_goes_on(&self, _: &Dialogue) -> bool {
+    fn caller_continues(&self, _: &Dialogue) -> bool {
         false
     }
     /// Says something in place of a goodbye that does not come. Returns whether it did.

@@ -142,7 +142,7 @@ impl Transcript {
     pub(super) fn reopen(&mut self) {
         for line in &mut self.lines {
             if let UnwrittenLine::Held(words) = line {
-                self.history.caller_goes_on(&words.text);
+                self.history.remove_caller_text(&words.text);
                 *line = UnwrittenLine::Reopened(words.take(true));
             }
         }

@@ -6,7 +6,7 @@ use crate::Timestamp;
 use crate::conversation::{Decision, DecisionKind, Effect, Input, TurnTimes};
 
 /// A caller who speaks this soon after the end of their turn continues it.
-const GOES_ON: Duration = Duration::from_millis(1_500);
+const RESUMES_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// Counts and times of one or several conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,10 +99,10 @@ impl Observer {
             ..Figures::default()
         };
         for ended in self.of(DecisionKind::TurnEnded).map(|decision| decision.at) {
-            let goes_on = |at: &&Timestamp| **at > ended && **at <= ended + GOES_ON;
-            let Some(goes_on) = self.speech_starts.iter().find(goes_on) else { continue };
+            let resumed = |at: &&Timestamp| **at > ended && **at <= ended + RESUMES_WITHIN;
+            let Some(resumed) = self.speech_starts.iter().find(resumed) else { continue };
             figures.early += 1;
-            figures.heard_early += u32::from(self.heard.iter().any(|(_, at)| *at > ended && at < goes_on));
+            figures.heard_early += u32::from(self.heard.iter().any(|(_, at)| *at > ended && at < resumed));
         }
         (self.decisions, figures)
     }

@@ -130,7 +130,7 @@ pub(super) mod tests {
         let empty = resolver(server(Vec::new()).await).expect("a resolver");
         assert_eq!(addresses(&empty, "hooks.example.com").await.expect("a response"), Vec::<IpAddr>::new());
         let unused = std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port");
-        let nobody = resolver(unused).expect("a resolver");
-        assert!(addresses(&nobody, "hooks.example.com").await.is_err());
+        let failing = resolver(unused).expect("a resolver");
+        assert!(addresses(&failing, "hooks.example.com").await.is_err());
     }
 }

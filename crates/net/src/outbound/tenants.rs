@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_nobody_uses_are_let_go_and_of_too_many_the_least_lately_used() {
+    fn unused_and_least_recently_used_clients_are_evicted() {
         let (mut kept, start) = (Kept(HashMap::new()), Instant::now());
         let made = AtomicUsize::new(0);
         let make = || made.fetch_add(1, Ordering::Relaxed);

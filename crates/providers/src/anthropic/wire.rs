@@ -106,7 +106,7 @@ impl LlmResponse for MessagesResponse {
                 StreamStep::Nothing
             }
             "content_block_start" => self.block_starts(index, &event["content_block"]),
-            "content_block_delta" => self.block_goes_on(index, &event["delta"]),
+            "content_block_delta" => self.block_continues(index, &event["delta"]),
             "message_delta" => {
                 self.read.take(event.get("usage"));
                 self.take_reason(event.pointer("/delta/stop_reason"));
@@ -195,7 +195,7 @@ impl MessagesResponse {
         }
     }
 
-    fn block_goes_on(&mut self, index: u64, delta: &Value) -> StreamStep {
+    fn block_continues(&mut self, index: u64, delta: &Value) -> StreamStep {
         let text = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
         match delta.get("type").and_then(Value::as_str) {
             Some("text_delta") => spoken(text("text").to_owned()),

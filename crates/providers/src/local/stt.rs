@@ -89,8 +89,8 @@ impl SttSession for LocalSttSession {
     }
 
     fn speech_started(&mut self) {
-        let goes_on = self.segmenter.started();
-        if let Some(run) = self.final_run.take().filter(|_| goes_on) {
+        let continues = self.segmenter.started();
+        if let Some(run) = self.final_run.take().filter(|_| continues) {
             run.abort();
         }
         self.frames_since_partial = 0;
@@ -192,7 +192,7 @@ pub fn transcribe_call(
     samples: &[i16],
     job: &Job,
 ) -> Result<String, SpeechError> {
-    job.go_on()?;
+    job.check_cancelled()?;
     let mut samples: Vec<f32> = samples.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
     samples.resize(samples.len() + format.samples_in_ms(TAIL_MS), 0.0);
     let model_rate = moonshine::SAMPLE_RATE as u32;

@@ -156,8 +156,8 @@ impl SttSession for SegmentedSttSession {
     }
 
     fn speech_started(&mut self) {
-        let goes_on = self.segmenter.started();
-        if let Some(run) = self.last.take().filter(|_| goes_on) {
+        let continues = self.segmenter.started();
+        if let Some(run) = self.last.take().filter(|_| continues) {
             run.abort();
         }
         self.spoken = Duration::ZERO;

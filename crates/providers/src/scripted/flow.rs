@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_understood_is_asked_again_but_not_for_ever() {
+    fn misunderstood_caller_is_asked_again_a_limited_number_of_times() {
         let (flow, progress) = after(&[BOOKING[0], "Mumble."]);
         assert_eq!(flow.next(&progress).0, "Sorry, which day was that?");
         let (flow, progress) = after(&[BOOKING[0], "Sorry? Could you say that again?"]);

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_utterance_that_breaks_off_goes_on_where_it_was() {
+    async fn retried_utterance_resumes_where_it_broke_off() {
         let (audio, mut given) = mpsc::channel(8);
         let mut output = TtsOutput::new(AudioFormat::Narrowband, audio);
         let mut retries = Retries::default();

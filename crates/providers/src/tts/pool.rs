@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_while_connecting_is_reported_to_the_waiters_and_the_next_call_connects_anew() {
+    async fn panic_while_connecting_fails_the_waiters_and_the_next_call_reconnects() {
         let group = Arc::new(Mutex::new(SocketGroup::default()));
         let (speaker, mut slot) = oneshot::channel();
         let connecting = ConnectingSocket { number: 1, speakers: vec![speaker], watchers: Vec::new() };

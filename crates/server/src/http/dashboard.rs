@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_nobody_elses_is_a_page() {
+    fn paths_of_other_routes_are_not_pages() {
         for page in ["/", "/calls", "/calls/7", "/v1x", "/authors", "/docsy"] {
             assert!(is_page(page), "{page}");
         }

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_from_one_address_waits_and_nobody_else_does() {
+    fn flood_delays_only_its_own_address() {
         let (throttle, now) = (Throttle::default(), Instant::now());
         let wait = |from, number, now| throttle.book(address(from), key(number), now).1;
         assert!((0..BURST).all(|number| wait(1, number, now).is_zero()));

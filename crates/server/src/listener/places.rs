@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_its_share_and_a_place_given_back_is_nobodys() {
+    fn address_has_its_share_and_released_places_are_free() {
         let bounds = Bounds { connections: 3, connections_per_address: 2, ..Bounds::default() };
         let places = Places::new(bounds);
         let take = |address: &str| places.take(address.parse().expect("an address"));

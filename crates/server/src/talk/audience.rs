@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_listener_loses_frames_and_nobody_else_does() {
+    async fn slow_listener_loses_only_its_own_frames() {
         let (audience, now) = (Audience::default(), Instant::now());
         let tap = audience.open(FORMAT);
         let (mut slow, mut quick) =

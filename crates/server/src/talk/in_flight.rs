@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_never_comes_is_not_waited_for_for_ever() {
+    fn missing_mark_times_out() {
         let (mut line, start) = (InFlight::default(), Instant::now());
         let _mark = speak(&mut line, start, 1);
         assert_eq!(line.heard(start + FRAME + MARK_TOLERANCE - Duration::from_millis(1)), []);

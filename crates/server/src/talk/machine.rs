@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_a_machine_when_machines_are_not_looked_for() {
+    fn disabled_detection_reports_no_machine() {
         let mut off = detector_for("en-US", MachineDetection::Off);
         assert_eq!((off.words("Leave a message after the tone", true), beeps(&mut off)), (None, 0));
     }

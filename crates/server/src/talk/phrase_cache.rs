@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_is_forgotten_first_and_what_belongs_to_nobody_at_once() {
+    fn least_recently_used_phrases_and_those_of_dropped_voices_are_evicted() {
         let (phrases, ava) = (PhraseCache::default(), voice(1.0));
         let store = |voice: &ConfiguredVoice, text| phrases.make(voice, text).expect("new").store(said(MOST_BYTES / 3));
         for text in ["one", "two", "three"] {

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn held_playback_goes_on_from_the_very_sample_and_cleared_playback_does_not() {
+    fn paused_playback_resumes_at_the_next_sample_and_cleared_playback_does_not() {
         let mut playback = Playback::new(AudioFormat::Narrowband);
         playback.queue_last(1);
         playback.push(1, &samples(0, 480));

@@ -132,7 +132,7 @@ async fn take(State(shared): State<Arc<ReceiverState>>, headers: HeaderMap, body
     };
     let body = serde_json::from_slice(&body).unwrap_or_default();
     // Sent under the lock, so that deliveries keep the order of their numbers.
-    let _nobody_listens = shared.received.send(Received { event, id, attempt, verified, refusal, body, headers });
+    let _no_receiver = shared.received.send(Received { event, id, attempt, verified, refusal, body, headers });
     status
 }
 

@@ -158,7 +158,7 @@ async fn a_service_is_asked_and_the_model_gets_what_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_service_does_the_model_learns_of_it_and_the_call_goes_on() {
+async fn service_failures_are_reported_to_the_model() {
     let (tables, base) = Tables::start().await;
     let failures = [
         ("torn", "could not be reached"),
@@ -239,7 +239,7 @@ async fn the_caller_is_transferred_once_they_have_heard_that_they_will_be() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_are_pressed_and_the_conversation_goes_on() {
+async fn conversation_continues_after_keys_are_sent() {
     let replies = vec![calls("send_dtmf", json!({ "digits": "1w2#" })), says("I have pressed one and two.")];
     let (service, agent, double) = ready(replies, json!([{ "type": "send_dtmf" }])).await;
     let call = service.client.place(&agent, "+12025550109").await;

@@ -175,7 +175,7 @@ async fn a_held_line_is_ended_through_the_api_and_again_without_harm() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_cancelled_before_it_is_due_rings_nobody() {
+async fn call_cancelled_before_its_schedule_is_not_dialled() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
     let in_a_day = switchhook_runtime::clock::Clock::system().now() + std::time::Duration::from_secs(86_400);
@@ -238,14 +238,14 @@ async fn the_eleventh_call_at_once_is_refused_and_a_freed_slot_is_used_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_calls_are_refused_with_the_field_to_blame() {
     let (service, agent) = TestService::ready().await;
-    let nobody = "0198c6a0-0000-7000-8000-000000000000";
+    let unknown = "0198c6a0-0000-7000-8000-000000000000";
     let table = [
         (json!({ "to": "+12025550100" }), "agent_id"),
-        (json!({ "agent_id": nobody, "to": "+12025550100" }), "agent_id"),
+        (json!({ "agent_id": unknown, "to": "+12025550100" }), "agent_id"),
         (json!({ "agent_id": agent.id, "to": "2025550100" }), "to"),
         (json!({ "agent_id": agent.id, "to": 12 }), "to"),
         (json!({ "agent_id": agent.id, "to": "+12025550100", "from": "+12025550198" }), "from"),
-        (json!({ "agent_id": agent.id, "to": "+12025550100", "number_id": nobody }), "number_id"),
+        (json!({ "agent_id": agent.id, "to": "+12025550100", "number_id": unknown }), "number_id"),
         (json!({ "agent_id": agent.id, "to": "+12025550100", "ring_timeout_seconds": 1 }), "ring_timeout_seconds"),
         (json!({ "agent_id": agent.id, "to": "+12025550100", "variables": { "x": [] } }), "variables.x"),
         (json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": "2099-01-01T00:00:00Z" }), "schedule_at"),
@@ -277,7 +277,7 @@ async fn a_number_that_is_called_is_answered_by_its_agent() {
     let number = text(&numbers["data"][0]["id"]);
     let ring = json!({ "to": "+12025550199", "from": "+12025550100" });
     let (status, refused) = client.post("/v1/simulator/inbound", ring.clone()).await;
-    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "nobody would answer: {refused}");
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "no agent would answer: {refused}");
     let patch =
         client.request(Method::PATCH, &format!("/v1/numbers/{number}")).json(&json!({ "inbound_agent_id": agent.id }));
     assert_eq!(patch.send().await.expect("an answer").status(), StatusCode::OK);
@@ -429,7 +429,7 @@ async fn a_connection_has_no_more_calls_at_once_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_held_ends_and_costs_nobody_else_anything() {
+async fn inbound_call_without_installed_speech_ends_as_config_error() {
     let (service, _) = TestService::ready().await;
     let client = &service.client;
     // The local speech of this agent is not installed, which is detected while the phone rings.

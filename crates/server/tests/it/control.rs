@@ -114,7 +114,7 @@ async fn commands_are_refused_in_the_order_of_the_checks() {
     let call = held_call(client, &agent).await;
     let ended = client.place(&agent, "+12025550101").await;
     client.wait_for_end(&ended).await;
-    let nobody = "0198c6a0-0000-7000-8000-000000000000";
+    let unknown = "0198c6a0-0000-7000-8000-000000000000";
     let long = "x".repeat(2_001);
     let table = [
         ("say", json!({}), "text"),
@@ -130,7 +130,7 @@ async fn commands_are_refused_in_the_order_of_the_checks() {
     for (what, body, field) in table {
         let (status, error) = client.post(&format!("/v1/calls/{call}/{what}"), body.clone()).await;
         assert_eq!((status, &error["errors"][0]["path"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!(field)), "{error}");
-        let (status, _) = client.post(&format!("/v1/calls/{nobody}/{what}"), body.clone()).await;
+        let (status, _) = client.post(&format!("/v1/calls/{unknown}/{what}"), body.clone()).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "404 comes before 422");
         let (status, _) = client.post(&format!("/v1/calls/{ended}/{what}"), body).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "422 comes before 409");
@@ -258,8 +258,8 @@ async fn a_connection_is_tried_for_real_and_tells_no_secret() {
     assert_eq!(incomplete[0]["name"], "settings");
     assert!(text(&incomplete[0]["detail"]).contains("api_key_secret"), "{incomplete:?}");
 
-    let nobody = "0198c6a0-0000-7000-8000-000000000000";
-    let (status, _) = client.post(&format!("/v1/connections/{nobody}/test"), json!({})).await;
+    let unknown = "0198c6a0-0000-7000-8000-000000000000";
+    let (status, _) = client.post(&format!("/v1/connections/{unknown}/test"), json!({})).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     service.stop().await;
 }

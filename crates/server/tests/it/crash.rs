@@ -133,7 +133,7 @@ async fn a_clock_that_jumps_takes_no_call_from_its_runner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waited_too_long_in_the_queue_rings_nobody() {
+async fn call_queued_too_long_is_not_dialled() {
     let start = Clock::system().now();
     let clock = Clock::manual(start);
     let service = TestService::start_with(clock.clone()).await;

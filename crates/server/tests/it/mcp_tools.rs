@@ -267,7 +267,7 @@ async fn each_is_reported(cases: Vec<(&'static str, Does, &str)>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_server_does_with_a_tool_the_model_learns_of_it_and_the_call_goes_on() {
+async fn tool_failures_of_the_server_are_reported_to_the_model() {
     each_is_reported(vec![
         ("locked", Does::Fails(401, &[]), "could not be reached"),
         ("busy", Does::Fails(429, &[("retry-after", "5")]), "could not be reached"),

@@ -177,7 +177,7 @@ async fn a_recording_left_on_a_disk_is_found_and_that_of_a_call_that_is_kept_is_
     };
     let (short, long) =
         (kept_for(json!({ "retention_days": 1 })).await, kept_for(json!({ "retention_days": 9 })).await);
-    let for_ever = kept_for(json!(null)).await;
+    let unlimited = kept_for(json!(null)).await;
     let folder = service.data_dir().join("recordings").join(client_tenant(&service).await);
     let recording = |call: &str| folder.join(format!("{call}.wav"));
     let copy = std::fs::read(recording(&short)).expect("a recording");
@@ -188,7 +188,7 @@ async fn a_recording_left_on_a_disk_is_found_and_that_of_a_call_that_is_kept_is_
     std::fs::copy(recording(&short), &unknown).expect("written");
     retention(&service).sweep(None).await.expect("swept");
     let left =
-        || [recording(&short), recording(&long), recording(&for_ever), unknown.clone()].map(|file| file.exists());
+        || [recording(&short), recording(&long), recording(&unlimited), unknown.clone()].map(|file| file.exists());
     assert_eq!(left(), [false, true, true, true], "what no call is known of stays: the database may be another one");
     retention(&service).sweep(Some(Clock::system().now() + HOUR)).await.expect("swept");
     assert_eq!(left(), [false, true, true, false], "unless calls as old are deleted");

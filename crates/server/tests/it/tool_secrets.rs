@@ -79,7 +79,7 @@ fn results(asked: &Value) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn secrets_reach_the_services_that_they_are_for_and_nobody_else() {
+async fn secrets_reach_only_the_services_that_they_are_for() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;
     let (vaulted, base) = Vaulted::start().await;

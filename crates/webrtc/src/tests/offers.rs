@@ -50,7 +50,7 @@ fn what_is_no_microphone_is_refused_in_words() {
 }
 
 #[test]
-fn addresses_that_nobody_can_reach_are_not_offered() {
+fn unreachable_addresses_are_not_offered() {
     for address in ["0.0.0.0:40000", "[::]:40000", "169.254.1.1:40000", "224.0.0.1:40000"] {
         let address = address.parse().expect("an address");
         assert!(SessionSettings::new(vec![address]).is_err(), "{address}");

@@ -57,7 +57,7 @@ fn each_code_of_a_refused_dial_has_its_error_code() {
 }
 
 #[test]
-fn whoever_placed_the_call_learns_what_to_do() {
+fn dial_errors_say_what_to_do() {
     let message = |answer: &RestResponse| match dial_error(Flavour::Twilio, answer) {
         DialError::Refused { message, .. } => message,
         other => panic!("{other:?}"),

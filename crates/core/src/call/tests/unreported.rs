@@ -54,7 +54,7 @@ fn a_stream_that_ends_without_a_report_has_the_carriers_record_looked_up() {
 }
 
 #[test]
-fn an_end_that_the_carrier_does_not_report_is_looked_up_whoever_decided_it() {
+fn unreported_end_is_looked_up_after_our_own_hangup() {
     let asked = Story::talking().then(9_000, CallInput::HangUpRequested).then(9_100, CallInput::WrappedUp);
     let asked = asked.then(10_000, CallInput::Tick);
     assert_eq!(asked.effects(), [&CallEffect::LookUp]);

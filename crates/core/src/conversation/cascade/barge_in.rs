@@ -195,20 +195,20 @@ mod tests {
     fn voice_or_words_interrupt_and_noise_does_not() {
         let (settings, timings) = (Interruption::default(), Timings::default()); // 500 ms or two words.
         let at = Timestamp::from_millis;
-        let going_on = Overlap { playing: Playing::Paused, onset: at(0), stopped: None };
+        let ongoing = Overlap { playing: Playing::Paused, onset: at(0), stopped: None };
         // A stop is reported 120 ms after the speech: at 520 the voice lasted 400 ms.
         let short = Overlap { playing: Playing::Paused, onset: at(0), stopped: Some(at(520)) };
         let long = Overlap { playing: Playing::Paused, onset: at(0), stopped: Some(at(620)) };
         let drawn_out = Overlap { playing: Playing::Paused, onset: at(0), stopped: Some(at(920)) };
         let table = [
-            (going_on, said("", false), 1_119, Verdict::Wait), // 2 * 500 + 120
-            (going_on, said("", false), 1_120, Verdict::Interrupt),
-            (going_on, said("tonight", false), 620, Verdict::Interrupt), // 500 + 120
-            (going_on, said("I want", false), 300, Verdict::Interrupt),
-            (going_on, said("I", false), 300, Verdict::Wait),
-            (going_on, said("wait", false), 300, Verdict::Interrupt),
-            (going_on, said("yeah okay", false), 1_619, Verdict::Wait), // 1500 + 120
-            (going_on, said("yeah okay", false), 1_620, Verdict::Interrupt),
+            (ongoing, said("", false), 1_119, Verdict::Wait), // 2 * 500 + 120
+            (ongoing, said("", false), 1_120, Verdict::Interrupt),
+            (ongoing, said("tonight", false), 620, Verdict::Interrupt), // 500 + 120
+            (ongoing, said("I want", false), 300, Verdict::Interrupt),
+            (ongoing, said("I", false), 300, Verdict::Wait),
+            (ongoing, said("wait", false), 300, Verdict::Interrupt),
+            (ongoing, said("yeah okay", false), 1_619, Verdict::Wait), // 1500 + 120
+            (ongoing, said("yeah okay", false), 1_620, Verdict::Interrupt),
             (short, said("", false), 520, Verdict::Wait),
             (short, said("", true), 520, Verdict::GoOn),
             (short, said("", false), 1_520, Verdict::GoOn), // 520 + 1000

@@ -325,7 +325,7 @@ impl Strategy for Cascade {
         self.turn.began().unwrap_or(d.now)
     }
 
-    fn caller_goes_on(&self, d: &Dialogue) -> bool {
+    fn caller_continues(&self, d: &Dialogue) -> bool {
         let (text, settled) = (self.turn.words(), self.turn.is_final());
         let words = Words { language: d.language, text: &text, settled, one_word_interrupts: false, courtesies: true };
         words.interrupt(&d.agent.interruption)

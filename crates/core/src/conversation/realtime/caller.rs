@@ -52,11 +52,11 @@ impl Realtime {
 
     /// Notes that the caller stopped speaking at `ended`, if the model may have missed the speech: it reports no speech and has no response pending.
     fn note_missed(&mut self, d: &Dialogue, ended: Timestamp) {
-        let nobody_talks = self.caller.speaking.is_none() && d.playback.is_idle() && !self.is_responding();
+        let both_are_silent = self.caller.speaking.is_none() && d.playback.is_idle() && !self.is_responding();
         let waits = self.response_deadline.is_some() || self.tools.is_running() || d.phase.is_closing();
         let spoke = self.caller.began.is_some_and(|began| ended.since(began) >= d.timings.unclear_speech);
         self.understanding.spoken |= spoke;
-        if self.listens_to_caller(d) && nobody_talks && !waits && (spoke || self.caller.missed.is_some()) {
+        if self.listens_to_caller(d) && both_are_silent && !waits && (spoke || self.caller.missed.is_some()) {
             self.caller.missed = Some(ended);
         }
     }

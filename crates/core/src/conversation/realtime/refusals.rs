@@ -33,12 +33,12 @@ impl Realtime {
             }
             self.request_response(response.kind, response.instructions);
         } else {
-            self.go_on_without_response(d, response.kind);
+            self.continue_without_response(d, response.kind);
         }
     }
 
     /// Says a phrase in place of the response, unless the caller does not wait for one.
-    fn go_on_without_response(&mut self, d: &mut Dialogue, kind: Kind) {
+    fn continue_without_response(&mut self, d: &mut Dialogue, kind: Kind) {
         self.refusals = 0;
         if !matches!(kind, Kind::Said | Kind::Reprompt) {
             self.response_deadline = None;

@@ -350,7 +350,7 @@ fn one_thing_at_a_time_is_asked_of_the_model() {
 }
 
 #[test]
-fn every_tool_answers_before_the_model_goes_on_once() {
+fn model_continues_once_after_all_tool_results() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1");
     let response = || "r2".to_owned();

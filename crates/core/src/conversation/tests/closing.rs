@@ -63,7 +63,7 @@ fn a_caller_who_is_speaking_when_the_goodbye_ends_is_heard_out() {
 }
 
 #[test]
-fn time_is_up_whatever_is_going_on() {
+fn maximum_duration_cuts_off_the_agent() {
     let mut agent = quiet_agent();
     agent.limits.max_duration_seconds = 10;
     let mut talk = Talk::with(&agent);

@@ -19,7 +19,7 @@ fn what_the_api_wants_said_waits_for_the_answer_and_is_remembered() {
 }
 
 #[test]
-fn an_interruption_by_the_api_replaces_the_answer_but_talks_over_nobody() {
+fn say_by_api_interrupts_the_agent_but_not_the_caller() {
     let mut talk = Talk::with_answer(&quiet_agent(), "Yes, at ten.");
     talk.until(3_400).tell(say("It will rain.", false)); // Nobody hears of it any more.
     talk.until(3_500).tell(say("Your taxi is here.", true));
@@ -72,7 +72,7 @@ fn tones_of_any_length_are_neither_silence_nor_a_lost_voice() {
 }
 
 #[test]
-fn nobody_is_answered_while_the_carrier_is_asked_and_a_refusal_is_reported() {
+fn agent_is_silent_during_a_transfer_and_reports_its_failure() {
     let mut talk = Talk::with_answer(&quiet_agent(), "Yes, at ten.");
     talk.until(3_500).tell(Input::TransferStarted);
     talk.until(4_000).caller_says("Hello?", 500).until(9_000);

@@ -50,7 +50,7 @@ fn the_finish_key_behind_a_full_input_does_not_interrupt_its_response() {
 }
 
 #[test]
-fn each_key_starts_the_wait_anew() {
+fn each_key_restarts_the_timeout() {
     let mut talk = Talk::with(&quiet_agent());
     for (ms, key) in [(1_000, "1"), (2_900, "2"), (4_800, "3")] {
         press(talk.until(ms), key);
@@ -99,7 +99,7 @@ fn an_agent_that_does_not_listen_to_keys_does_not_notice_them() {
 }
 
 #[test]
-fn a_caller_who_presses_for_ever_is_kept_in_bounds() {
+fn key_input_is_limited_to_256_digits() {
     let mut agent = quiet_agent();
     agent.dtmf.interrupt = false;
     agent.dtmf.finish_on_key = None;

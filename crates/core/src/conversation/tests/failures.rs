@@ -23,7 +23,7 @@ fn a_model_that_fails_is_asked_again_and_the_second_answer_counts() {
 }
 
 #[test]
-fn a_model_that_goes_on_failing_is_excused_in_one_sentence() {
+fn repeated_model_failure_gets_one_apology() {
     for (again, said) in [(1_000, &[TECHNICAL[0]][..]), (3_000, &[RETRYING[0], TECHNICAL[0]])] {
         let mut talk = asked();
         talk.model_fails(FailureCode::Pipeline).until(2_000 + again).model_fails(FailureCode::Pipeline).until(30_000);
@@ -59,7 +59,7 @@ fn longest_silence(talk: &Talk, since: u64) -> u64 {
 }
 
 #[test]
-fn an_answer_that_stands_still_is_covered_and_goes_on() {
+fn stalled_answer_is_covered_and_resumes() {
     let mut talk = asked();
     talk.delta("We have a table at seven. And").until(7_500).delta(" one at nine.").model_done().until(12_000);
     let texts: Vec<&str> = talk.spoken().into_iter().map(|(_, text)| text).collect();
@@ -182,7 +182,7 @@ fn a_recogniser_that_is_lost_ends_the_call_with_a_word() {
 }
 
 #[test]
-fn a_recogniser_that_says_nothing_leaves_nobody_in_silence_however_often() {
+fn missing_transcripts_never_leave_the_caller_in_silence() {
     let mut talk = Talk::with(&quiet_agent());
     for start in [1_000, 9_000, 17_000, 25_000] {
         let before = talk.spoken().len();

@@ -70,7 +70,7 @@ fn yes_close_to_the_end_is_an_answer() {
 }
 
 #[test]
-fn words_that_come_after_the_agent_went_on_still_cut_it_off() {
+fn late_transcript_still_interrupts_the_resumed_agent() {
     let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
     talk.until(4_000).caller_starts().until(4_300);
     talk.until(4_500).tell(Input::SpeechStopped { segment: 1 }).until(5_600);
@@ -80,7 +80,7 @@ fn words_that_come_after_the_agent_went_on_still_cut_it_off() {
 }
 
 #[test]
-fn a_caller_who_goes_on_before_the_answer_is_heard_gets_one_answer_to_all_of_it() {
+fn caller_continuing_before_playback_gets_one_answer() {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("I want a table.", 500).until(2_200);
     talk.caller_starts().until(2_500).partial("For two");
@@ -90,7 +90,7 @@ fn a_caller_who_goes_on_before_the_answer_is_heard_gets_one_answer_to_all_of_it(
 }
 
 #[test]
-fn a_word_with_which_the_caller_goes_on_cuts_the_agent_off_where_it_later_would_not() {
+fn single_word_interrupts_only_as_a_continuation_of_the_turn() {
     let said = |at| {
         let mut talk = Talk::with(&quiet_agent());
         talk.until(1_000).caller_says("I want a table.", 500).until(2_000).model_says(ANSWER);

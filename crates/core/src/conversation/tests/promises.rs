@@ -177,7 +177,7 @@ fn goodbye_is_said_for_a_model_that_only_books_and_ends() {
 }
 
 #[test]
-fn the_call_goes_on_when_what_was_promised_failed() {
+fn call_continues_when_a_promised_action_fails() {
     for (fails, asked_by) in [("by an error", 10_500), ("by never returning", 14_000)] {
         let mut talk = book_and_end("book", "end_call", "You are booked, goodbye.");
         if fails == "by an error" {

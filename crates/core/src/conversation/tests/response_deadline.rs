@@ -285,7 +285,7 @@ fn a_voice_that_is_late_is_covered_and_then_heard() {
 }
 
 #[test]
-fn a_voice_that_stops_in_the_middle_of_a_sentence_is_covered_and_goes_on() {
+fn voice_stalled_mid_sentence_is_covered_and_resumes() {
     let mut call = Slow::new(&greeter(), true, &[Manner::Pauses(0, 600, 3_500)], &[]);
     call.until(9_000);
     assert_eq!(call.texts()[1..], [COVERS[0]]);

@@ -56,7 +56,7 @@ impl Strategy for Restless {
 }
 
 #[test]
-fn rules_that_apply_for_ever_end_the_call() {
+fn rules_that_never_settle_end_the_call() {
     let mut conversation = Conversation::new(&quiet_agent(), at(0), Box::new(Restless));
     let effects = conversation.handle(at(0), Input::MediaStarted);
     let [Effect::HangUp { reason: End::Failed(failure) }] = effects.as_slice() else { panic!("{effects:?}") };

@@ -23,7 +23,7 @@ fn words_start_the_wait_again_and_the_agents_own_do_too() {
 }
 
 #[test]
-fn an_agent_may_wait_for_ever() {
+fn agent_without_a_silence_limit_never_hangs_up_on_silence() {
     let mut agent = quiet_agent();
     agent.silence.hangup_after_seconds = None;
     agent.limits.max_duration_seconds = 100;

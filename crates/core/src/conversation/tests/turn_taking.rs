@@ -14,7 +14,7 @@ fn a_finished_sentence_is_answered_sooner_than_an_open_one() {
 }
 
 #[test]
-fn a_caller_who_goes_on_is_answered_once() {
+fn caller_continuing_after_a_pause_gets_one_answer() {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("I want a table and", 500);
     talk.until(2_500).caller_says("it should be quiet.", 800).until(6_000);
@@ -155,7 +155,7 @@ fn a_turn_that_is_given_much_time_is_answered_early_unless_its_end_is_open() {
 }
 
 #[test]
-fn an_early_answer_is_thrown_away_when_the_caller_goes_on() {
+fn speculative_answer_is_discarded_when_the_caller_continues() {
     let mut agent = quiet_agent();
     agent.turn_taking.speculative = true;
     let mut talk = Talk::with(&agent);

@@ -154,7 +154,7 @@ proptest! {
 
     /// `https://good.example@10.0.0.1/` and the like: what looks like the host is a user name.
     #[test]
-    fn nobody_hides_the_host_behind_a_user_name(address in v4(), disguise in disguise()) {
+    fn userinfo_does_not_disguise_the_host(address in v4(), disguise in disguise()) {
         let host = disguise.write(address);
         for url in [
             format!("https://example.com@{host}/"),

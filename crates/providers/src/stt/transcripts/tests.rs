@@ -184,9 +184,9 @@ fn what_was_reported_early_and_is_corrected_is_reported_as_a_whole() {
     let mut late = early();
     late.push(Happens::Final("$20 and thanks."));
     assert_eq!(finals(late), ["0 It is twenty dollars", "0 It is $20 and thanks."]);
-    let mut goes_on = early();
-    goes_on.extend([Starts, Stops(1), Happens::Final("$20 and thanks."), TurnOver]);
-    assert_eq!(finals(goes_on), ["0 It is twenty dollars", "1 $20 and thanks.", "."], "rather twice than not at all");
+    let mut continued = early();
+    continued.extend([Starts, Stops(1), Happens::Final("$20 and thanks."), TurnOver]);
+    assert_eq!(finals(continued), ["0 It is twenty dollars", "1 $20 and thanks.", "."], "rather twice than not at all");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn speech_without_an_answer_is_distinguished_from_noise() {
 }
 
 #[test]
-fn nobody_can_have_said_so_much() {
+fn implausibly_long_transcript_exceeds_the_limit() {
     let too_many = |text: &str, times| {
         let mut words = Transcripts::new(CONFIG);
         (0..times).any(|_| {
@@ -299,7 +299,7 @@ fn a_turn_of_several_segments_is_reported_with_the_last() {
 fn a_turn_that_is_over_before_our_vad_says_so_is_reported_under_the_number_to_come() {
     let early = vec![Starts, Happens::Final("Yes."), TurnOver, Stops(0), Passes(5_000)];
     assert_eq!(finals(early), ["0 Yes.", "."], "and is not answered a second time");
-    let goes_on = vec![
+    let continued = vec![
         Starts,
         Happens::Final("Yes."),
         TurnOver,
@@ -311,7 +311,7 @@ fn a_turn_that_is_over_before_our_vad_says_so_is_reported_under_the_number_to_co
         Stops(1),
         Passes(700),
     ];
-    assert_eq!(finals(goes_on), ["0 Yes.", ".", "1 Wait.", "."]);
+    assert_eq!(finals(continued), ["0 Yes.", ".", "1 Wait.", "."]);
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn after_a_reconnect_words_are_neither_lost_nor_doubled() {
 }
 
 #[test]
-fn whoever_takes_over_in_mid_call_goes_on_counting() {
+fn fallback_continues_the_segment_numbers() {
     let mut words = Transcripts::new(CONFIG);
     words.start_at(7);
     let now = Instant::now();
@@ -410,19 +410,19 @@ fn partials_of_a_segment_that_was_answered_wait_for_its_end() {
     never.extend([Passes(1_500), Starts, Partial("right a evening for two"), Stops(1), Passes(1_500)]);
     let reported = ["0 ", "0 right a evening", "~ for two", "1 for two"];
     assert_eq!(events_in(ALONE, never), reported, "nothing is ever final");
-    let mut goes_on = late();
-    goes_on.extend([
+    let mut continued = late();
+    continued.extend([
         Starts,
         Partial("right a evening for"),
         Stops(1),
         Happens::Final("Right, this evening for two."),
         Flushed,
     ]);
-    assert_eq!(finals_in(ALONE, goes_on), ["0 ", "1 Right, this evening for two."]);
+    assert_eq!(finals_in(ALONE, continued), ["0 ", "1 Right, this evening for two."]);
 }
 
 #[test]
-fn after_words_of_somebody_whom_we_do_not_hear_those_of_the_next_segment_are_not_lost() {
+fn words_without_detected_speech_do_not_swallow_the_next_segment() {
     let quiet = vec![Happens::Final("Hello?"), Starts, Stops(0), Passes(1_000), Happens::Final("For two."), Flushed];
     assert_eq!(finals_in(ALONE, quiet), ["0 Hello?", "1 For two."]);
 }

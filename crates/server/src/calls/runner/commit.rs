@@ -33,7 +33,7 @@ impl Runner {
     pub(super) async fn commit(&mut self, change: &Change) -> Result<Committed, Stopped> {
         if change.status.is_terminal() {
             self.count_what_was_unused().await;
-            self.take_lines_at_hand();
+            self.take_received_events();
             self.transcript.end_orphaned(self.ends_transferred(change));
             self.transcript.leave_to_commit();
         }

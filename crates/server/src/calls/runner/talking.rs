@@ -240,7 +240,7 @@ impl Talk {
     }
 
     /// Returns the next event that has arrived and was not handled yet.
-    pub(super) fn at_hand(&mut self) -> Option<TalkEvent> {
+    pub(super) fn try_next(&mut self) -> Option<TalkEvent> {
         loop {
             match self.notes.as_mut()?.try_recv().ok()? {
                 Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(*line))),
@@ -381,7 +381,7 @@ impl Runner {
 
     /// Stores the results of the conversation, once every line of its transcript has been received.
     pub(super) fn wrapped_up(&mut self, mut wrap_up: Box<WrapUp>, from_traces: bool) {
-        self.take_lines_at_hand();
+        self.take_received_events();
         wrap_up.answered_by = wrap_up.answered_by.or(self.answered_by);
         if from_traces {
             let said = self.transcript.lines();
@@ -395,8 +395,8 @@ impl Runner {
     }
 
     /// Drains the events that have arrived and were not handled yet.
-    pub(super) fn take_lines_at_hand(&mut self) {
-        while let Some(event) = self.talk.at_hand() {
+    pub(super) fn take_received_events(&mut self) {
+        while let Some(event) = self.talk.try_next() {
             match event {
                 TalkEvent::Line(line) => self.transcript.add(line),
                 TalkEvent::ToolCall(tool_call) => self.transcript.add_tool_call(tool_call),
@@ -554,12 +554,12 @@ mod tests {
             for note in [transfer("a", busy), transfer("b", None)] {
                 assert!(noting.send(note).is_ok());
             }
-            let Some(TalkEvent::ToolCall(first)) = talk.at_hand() else { panic!("its end is known") };
+            let Some(TalkEvent::ToolCall(first)) = talk.try_next() else { panic!("its end is known") };
             assert_eq!((first.id.as_str(), first.status.as_str()), ("a", "failed"));
-            let Some(TalkEvent::ToolRequested(other, _)) = talk.at_hand() else { panic!("the other one's is not") };
+            let Some(TalkEvent::ToolRequested(other, _)) = talk.try_next() else { panic!("the other one's is not") };
             assert_eq!((other.id.as_str(), other.status.as_str()), ("b", "failed"));
             assert_eq!(other.error.as_deref(), Some(TRANSFER_UNKNOWN), "should nothing follow");
-            assert!(talk.at_hand().is_none());
+            assert!(talk.try_next().is_none());
             if is_transferred {
                 talk.transferred();
             }
@@ -580,11 +580,11 @@ mod tests {
         }
         assert!(noting.send(Note::ToolCall(tool_note("a", Some(json!({ "ok": true }))))).is_ok());
         for id in ["a", "b"] {
-            let Some(TalkEvent::ToolRequested(entry, Some(_))) = talk.at_hand() else { panic!("it waits for that") };
+            let Some(TalkEvent::ToolRequested(entry, Some(_))) = talk.try_next() else { panic!("it waits for that") };
             assert_eq!((entry.id.as_str(), entry.status.as_str()), (id, "failed"));
             assert_eq!(entry.error.as_deref(), Some(TOOL_UNKNOWN), "should nothing follow");
         }
-        let Some(TalkEvent::ToolCall(ended)) = talk.at_hand() else { panic!("its end is known") };
+        let Some(TalkEvent::ToolCall(ended)) = talk.try_next() else { panic!("its end is known") };
         assert_eq!((ended.id.as_str(), ended.status.as_str()), ("a", "succeeded"));
         let open = talk.take_open();
         let shown: Vec<_> = open.iter().map(|it| (it.id.as_str(), it.status.as_str(), it.error.as_deref())).collect();

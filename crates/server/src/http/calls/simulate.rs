@@ -90,8 +90,8 @@ async fn simulated_number(
         let connection = connections::get(&mut conn, tenant.id, ConnectionId::from_uuid(number.connection_id)).await?;
         let carrier = connection.and_then(|connection| setup.carrier_of(&connection).ok());
         let Some(simulation) = carrier.and_then(|carrier| carrier.simulation.clone()) else { continue };
-        let nobody = || ApiError::invalid_field("to", "has no inbound_agent_id, so no agent would answer");
-        let agent = number.inbound_agent_id.ok_or_else(nobody)?;
+        let no_agent = || ApiError::invalid_field("to", "has no inbound_agent_id, so no agent would answer");
+        let agent = number.inbound_agent_id.ok_or_else(no_agent)?;
         return Ok((number, AgentId::from_uuid(agent), simulation));
     }
     Err(ApiError::invalid_field("to", "is not one of your numbers in a simulator connection"))

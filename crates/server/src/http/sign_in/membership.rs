@@ -124,8 +124,8 @@ impl FromRequestParts<HttpState> for Visitor {
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, ApiError> {
         session::check_origin(state, &parts.headers)?;
         let from = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip());
-        let cookie = cookies::session(&parts.headers).ok_or_else(nobody)?;
-        let (hash, session) = session::find(state, from, &cookie).await?.ok_or_else(nobody)?;
+        let cookie = cookies::session(&parts.headers).ok_or_else(signed_out)?;
+        let (hash, session) = session::find(state, from, &cookie).await?.ok_or_else(signed_out)?;
         if !session.tenant_active {
             return Err(auth::deactivated());
         }
@@ -144,7 +144,7 @@ fn moved(cookie: Option<&str>) -> Response {
     (StatusCode::NO_CONTENT, [(SET_COOKIE, header)]).into_response()
 }
 
-fn nobody() -> ApiError {
+fn signed_out() -> ApiError {
     ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "Nobody is signed in. Open /auth/login to sign in.")
 }
 
@@ -152,7 +152,7 @@ impl From<MembershipError> for ApiError {
     fn from(error: MembershipError) -> Self {
         match error {
             MembershipError::Database(error) => error.into(),
-            MembershipError::SignedOut => nobody(),
+            MembershipError::SignedOut => signed_out(),
             MembershipError::NoMember => Self::not_found("tenant"),
             MembershipError::LastOwner => last_owner(),
             MembershipError::Ended => {

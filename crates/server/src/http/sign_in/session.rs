@@ -60,7 +60,7 @@ impl From<MembershipRow> for Membership {
 
 /// The response without a session; the page offers the sign-in of `sign_in`.
 #[derive(Serialize)]
-struct Nobody {
+struct SignedOut {
     #[serde(flatten)]
     error: ErrorBody,
     sign_in: &'static str,
@@ -71,9 +71,9 @@ pub(super) async fn show(
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let Some(cookie) = cookies::session(&headers) else { return Ok(nobody(&state)) };
+    let Some(cookie) = cookies::session(&headers) else { return Ok(signed_out(&state)) };
     let Some((_, session)) = auth::session::find(&state, Some(from.ip()), &cookie).await? else {
-        return Ok(nobody(&state));
+        return Ok(signed_out(&state));
     };
     if !session.tenant_active {
         return Err(auth::deactivated());
@@ -93,10 +93,10 @@ pub(super) async fn show(
     Ok(Json(SessionResource { person, tenant, tenants, expires_at, sign_in: state.sign_in.as_str() }).into_response())
 }
 
-fn nobody(state: &HttpState) -> Response {
+fn signed_out(state: &HttpState) -> Response {
     let error =
         ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "Nobody is signed in. Open /auth/login to sign in.");
-    let body = Nobody { error: error.body(request_id::current()), sign_in: state.sign_in.as_str() };
+    let body = SignedOut { error: error.body(request_id::current()), sign_in: state.sign_in.as_str() };
     (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], Json(body)).into_response()
 }
 

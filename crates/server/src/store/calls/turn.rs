@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_went_on_ended_the_second_time() {
+    fn reopened_turn_ends_with_its_last_decision() {
         let mut lines = [line("caller", 1_000, 4_000)];
         let decisions = [
             decision(2_200, DecisionKind::Speculation, None),

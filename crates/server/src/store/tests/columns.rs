@@ -21,7 +21,7 @@ async fn tables(test: &TestStore) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn statements_that_are_prepared_go_on_when_a_newer_node_adds_columns() {
+async fn prepared_statements_survive_columns_added_by_a_newer_node() {
     for test in stores().await {
         let call = owned_call(&test.store, NodeId::from_uuid(Uuid::nil())).await;
         let tenant = TenantId::from_uuid(call.tenant_id);

@@ -86,7 +86,7 @@ async fn what_was_committed_is_there_after_the_database_is_opened_again() {
 }
 
 #[tokio::test]
-async fn a_dropped_transaction_leaves_nothing_and_blocks_nobody() {
+async fn dropped_transaction_is_rolled_back_and_unblocks_the_next() {
     for TestStore { store, engine, .. } in stores().await {
         let mut dropped = store.begin().await.expect("a transaction");
         tenants::create_for_operator(&mut dropped, new_id(), "never", OwnLimits::default(), now())

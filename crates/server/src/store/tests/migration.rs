@@ -52,7 +52,7 @@ async fn fill(test: &TestStore, tenant: TenantId, calls: usize) {
 }
 
 #[tokio::test]
-async fn nobody_knows_which_addresses_of_an_earlier_version_were_verified() {
+async fn migrated_email_addresses_are_unverified() {
     const PERSON: &str = "INSERT INTO people (id, tenant_id, issuer, subject, email, role, created_at) \
         VALUES ($1, $2, 'issuer', 'ana', 'ana@example.com', 'owner', 0)";
     for test in empty_stores().await {

@@ -65,7 +65,7 @@ async fn the_window_slides_by_the_request_and_forgets_no_more_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_set_back_locks_nobody_out() {
+async fn clock_set_back_does_not_lock_out_the_tenant() {
     for TestStore { store, engine, .. } in stores().await {
         let tenant = tenant(&store, OwnLimits::default()).await;
         let before = admit(&store, tenant, 1, now() + Duration::from_secs(3600)).await.expect("a decision");

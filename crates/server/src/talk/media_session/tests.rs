@@ -128,7 +128,7 @@ async fn jitter_and_stalls_are_not_heard_where_the_carrier_buffers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_is_silence_at_once_and_playback_goes_on_with_what_was_not_heard() {
+async fn pause_is_silent_at_once_and_playback_resumes_with_unheard_audio() {
     for pause_at in 1_000..1_020 {
         let (mut media_session, mut phone) = Phone::connect(true, vec![15]);
         say(&mut media_session, 200);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn without_hedging_the_next_is_asked_when_one_fails_or_is_waited_for_in_vain() {
+    fn without_hedging_the_next_is_asked_after_a_failure_or_timeout() {
         let mut hedging = hedging(&[None, None, None]);
         assert_eq!(hedging.begin(ms(0)), start(0, 0));
         assert_eq!(hedging.failed(ms(100), 0), Some(start(1, 1)));
@@ -181,7 +181,7 @@ mod tests {
     proptest! {
         /// Under any sequence of events, at most two run, providers are started in order, and one runs until none is left.
         #[test]
-        fn somebody_is_always_asked(
+        fn an_attempt_is_running_until_the_last_has_failed(
             late in prop::collection::vec(prop::option::of(400_u64..2_000), 0..5),
             happenings in prop::collection::vec((0_u64..3_000, 0_usize..3), 0..40),
         ) {

@@ -166,7 +166,7 @@ fn dollars(usage: Usage) -> f64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
+async fn failed_requests_are_billed() {
     // Four tokens are read, two are written. The first model times out, and the second fails in the middle.
     let broken = with_rates(pipeline(vec![never(), Arc::new(BreaksOff)], false));
     let (signals, mut given) = mpsc::channel(EVENT_CAPACITY);
@@ -350,7 +350,7 @@ fn paid(usage: Usage) -> (u64, f64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_voice_that_is_silent_for_two_seconds_is_replaced_and_whoever_was_asked_is_paid() {
+async fn voice_silent_for_two_seconds_is_replaced_and_still_billed() {
     for then in [Then::Ends, Then::Hangs] {
         let is_stopped = matches!(then, Then::Hangs);
         let choir = choir(vec![Sings(0, Then::Hangs), Sings(7, then)]);

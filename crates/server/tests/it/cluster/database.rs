@@ -16,7 +16,7 @@ const BACK: Duration = Duration::from_secs(5);
 const LOAD: u64 = 20;
 
 /// Waits until more calls have been accepted.
-async fn load_goes_on(client: &Client) {
+async fn load_continues(client: &Client) {
     let accepted = async || client.get("/v1/tenant").await.1["monthly_calls"]["used"].as_u64().unwrap_or_default();
     let goal = accepted().await + LOAD;
     until("more calls are accepted", TIMEOUT, async || accepted().await >= goal).await;
@@ -32,7 +32,7 @@ async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_
     let (recorder, webhook) = recorder(&client).await;
     let load = Load::start(5, &Nodes::of(vec![client.clone()]), &agent.id, 1);
     for how in [Stop::Immediate, Stop::Fast] {
-        load_goes_on(&client).await;
+        load_continues(&client).await;
         tokio::task::block_in_place(|| cluster.server.restart(how));
         let took = until("every node serves again", BACK, async || {
             let mut served = true;
@@ -43,7 +43,7 @@ async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_
         });
         tell(&format!("back after {:.1?} ({how:?})", took.await));
     }
-    load_goes_on(&client).await;
+    load_continues(&client).await;
     let served = load.finish().await;
     tell(&format!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
     assert_eq!((served.wrong, served.unanswered), (Vec::new(), 0));

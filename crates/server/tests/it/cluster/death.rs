@@ -81,7 +81,7 @@ async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_stands_still_inside_a_transaction_holds_nobody_up_for_long() {
+async fn node_stalled_inside_a_transaction_does_not_block_others() {
     let cluster = Cluster::new(&["--rate-limit", "100000"]).await;
     let node = cluster.start();
     let agent = node.client.scripted_agent(patient()).await;

@@ -76,7 +76,7 @@ impl History {
         for call in &self.calls {
             ends_once(call, &mut found);
         }
-        self.nobody_is_rung_twice(&mut found);
+        self.no_call_is_dialled_twice(&mut found);
         self.every_event_arrives(&mut found);
         self.every_post_is_in_its_log(&mut found);
         self.slots_and_month_are_exact(&mut found);
@@ -101,7 +101,7 @@ impl History {
         }
     }
 
-    fn nobody_is_rung_twice(&self, found: &mut Vec<String>) {
+    fn no_call_is_dialled_twice(&self, found: &mut Vec<String>) {
         let mut rung: HashMap<&str, usize> = HashMap::new();
         for call in &self.dials {
             *rung.entry(call).or_default() += 1;

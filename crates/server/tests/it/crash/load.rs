@@ -105,7 +105,7 @@ impl Customer {
         while !stop.is_cancelled() {
             placed += 1;
             let key = format!("customer-{}-call-{placed}", self.number);
-            let to = self.somebody();
+            let to = self.pick_number();
             let body = json!({ "agent_id": self.agent, "to": to });
             let shown = self.insist("/v1/calls", Some(&key), &body, StatusCode::CREATED).await;
             let call = text(&shown["id"]);
@@ -120,7 +120,7 @@ impl Customer {
     }
 
     /// Returns a number: mostly one that ends the call at once, else one that is busy, does not answer, or stays on the line.
-    fn somebody(&mut self) -> &'static str {
+    fn pick_number(&mut self) -> &'static str {
         match self.rng.below(100) {
             0..6 => "+12025550101",
             6..12 => "+12025550102",

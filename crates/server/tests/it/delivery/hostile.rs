@@ -126,7 +126,7 @@ async fn gigabytes_are_not_read() {
 }
 
 #[tokio::test]
-async fn every_status_but_2xx_is_a_failure_and_nobody_is_sent_elsewhere() {
+async fn non_2xx_status_is_a_failure_and_redirects_are_not_followed() {
     let service = impatient().await;
     let elsewhere = Peer::answering("200 OK").await;
     for status in ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent"] {

@@ -58,7 +58,7 @@ fn instant(value: &Value) -> Timestamp {
 }
 
 #[tokio::test]
-async fn an_attempt_is_written_down_before_it_is_sent_and_the_same_bytes_are_sent_eight_times_and_then_anew() {
+async fn attempt_is_stored_before_it_is_sent_and_each_retry_sends_the_same_bytes() {
     let clock = standing_clock();
     let service = TestService::start_with(clock.clone()).await;
     let mut desk = Desk::open("").await;

@@ -260,11 +260,11 @@ impl Inner {
             self.complain("a stream is resumed before its time");
         }
         *self.resumed.lock().expect("whole") += 1;
-        self.go_on(message, left)
+        self.stream_rest(message, left)
     }
 
     /// The message, or an event behind which the stream ends.
-    fn go_on(&self, message: Value, left: u32) -> Response {
+    fn stream_rest(&self, message: Value, left: u32) -> Response {
         let id = format!("{}-{left}", message["id"]);
         let events = match left.checked_sub(1) {
             None => format!("event: message\nid: {id}\ndata: {message}\n\n"),
@@ -396,7 +396,7 @@ async fn answer(inner: &Inner, session: &str, asked: McpRequest) -> Response {
                 Some(Does::Wild(seed)) => wild_mcp::respond(seed, &asked.id),
                 Some(Does::Streams(result)) => streamed(&asked.id, &result),
                 Some(Does::Interrupts(result, times)) => {
-                    inner.go_on(json!({ "jsonrpc": "2.0", "id": asked.id, "result": result }), times)
+                    inner.stream_rest(json!({ "jsonrpc": "2.0", "id": asked.id, "result": result }), times)
                 }
                 Some(Does::Sends(kind, body)) => {
                     let mut response = body.replace("$ID", &asked.id.to_string()).into_response();

@@ -40,20 +40,20 @@ fn lost(metrics: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_go_on_and_end_in_order_after_the_reader_of_the_log_has_gone() {
+async fn calls_complete_after_the_log_reader_has_gone() {
     let (reader, writer) = pipe().expect("a pipe");
     drop(reader);
     assert_ne!(lost(&a_call_with_its_log_at(writer.into()).await), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_go_on_and_end_in_order_while_the_disk_of_the_log_is_full() {
+async fn calls_complete_while_the_log_disk_is_full() {
     let full = OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     assert_ne!(lost(&a_call_with_its_log_at(full.into()).await), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_go_on_and_end_in_order_while_the_reader_of_the_log_does_not_read() {
+async fn calls_complete_while_the_log_reader_stalls() {
     let (_reader, mut writer) = pipe().expect("a pipe");
     writer.write_all(&[b'\n'; PIPE]).expect("as much as it holds");
     a_call_with_its_log_at(writer.into()).await;

@@ -162,7 +162,7 @@ async fn allow_names_the_methods_that_an_address_takes() {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_body_has_its_id_too_and_nobody_chooses_it() {
+async fn response_without_a_body_has_a_request_id_that_the_client_cannot_choose() {
     let service = TestService::start().await;
     let sent = "X-Request-Id: chosen\r\n";
     let head = send_raw(&service.client.base, &with_key(&service.client.key, "HEAD /v1/tenant", sent, b"")).await;

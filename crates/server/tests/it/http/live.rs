@@ -40,7 +40,7 @@ fn data(stream: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_follows_a_tenant_sees_the_events_of_all_its_calls() {
+async fn tenant_stream_has_the_events_of_all_its_calls() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
     let stranger = service.another_tenant().await;

@@ -55,7 +55,7 @@ async fn only_the_tenant_of_a_live_call_may_listen() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_nobody_used_in_a_minute_is_good_for_nothing() {
+async fn unused_token_expires_after_a_minute() {
     let clock = Clock::manual(Clock::system().now());
     let service = TestService::start_with(clock.clone()).await;
     let client = &service.client;
@@ -103,7 +103,7 @@ async fn five_listen_and_the_sixth_waits_for_one_to_leave() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_no_longer_admitted_stops_hearing_and_the_call_goes_on() {
+async fn revoked_listener_stops_hearing_and_the_call_continues() {
     let service = TestService::start().await;
     let owner = &service.client;
     let agent = owner.scripted_agent(patient()).await;

@@ -12,7 +12,7 @@ async fn connection(client: &Client, provider: &str, settings: Value, credential
 }
 
 #[tokio::test]
-async fn whoever_changes_where_credentials_go_sends_them_again() {
+async fn changing_the_credentials_destination_requires_them_again() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;
     let model = connection(

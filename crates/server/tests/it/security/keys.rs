@@ -152,7 +152,7 @@ async fn all_open(node: &Node, store: &Store, tenant: TenantId) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rotation_that_is_killed_loses_nothing_and_goes_on_when_it_is_run_again() {
+async fn killed_rotation_loses_nothing_and_resumes_when_run_again() {
     let node = Node::new().await;
     let (store, tenant) = with_secrets(&node, 20).await;
     let old = first_header(&store).await;

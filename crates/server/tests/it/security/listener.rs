@@ -170,7 +170,7 @@ async fn a_connection_between_requests_is_closed_after_a_while_and_not_before() 
 }
 
 #[tokio::test]
-async fn whoever_follows_a_call_in_silence_is_not_cut_off() {
+async fn silent_event_stream_is_not_cut_off() {
     let service = TestService::start_as(Clock::system(), impatient).await;
     let agent = service.client.scripted_agent(json!({})).await;
     let call = service.client.place(&agent, HOLDS).await;

@@ -74,7 +74,7 @@ fn connecting<T>(address: SocketAddr, make: impl FnOnce(&AdapterConfig<'_>) -> R
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_voice_that_never_stops_speaking_while_nobody_listens_fills_no_memory() {
+async fn endless_audio_that_is_not_consumed_fills_no_memory() {
     let (address, sent) = server(|mut socket: Socket| async move {
         let asked = socket.next().await.expect("a message").expect("whole").into_text().expect("text");
         let asked: Value = serde_json::from_str(&asked).expect("JSON");

@@ -14,9 +14,9 @@ use crate::harness::Client;
 async fn a_first_sign_in_makes_a_tenant_and_the_next_one_finds_it() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let mut ana = browser(&service);
-    let (status, nobody) = ana.who().await;
+    let (status, signed_out) = ana.who().await;
     assert_eq!(
-        (status, &nobody["code"], &nobody["sign_in"]),
+        (status, &signed_out["code"], &signed_out["sign_in"]),
         (StatusCode::UNAUTHORIZED, &json!("unauthorized"), &json!("oidc"))
     );
 

@@ -57,7 +57,7 @@ async fn a_discovery_is_not_shared_for_longer_when_the_clock_is_set_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_discovery_goes_on_when_whoever_began_it_has_left() {
+async fn discovery_continues_after_its_first_client_disconnects() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     oidc.set_silent(true);
     let leaving = browser(&service);

@@ -36,7 +36,7 @@ async fn people(owner: &Browser) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn nobody_is_in_a_tenant_whose_invitation_they_did_not_accept() {
+async fn invitation_grants_no_membership_until_accepted() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let stranger = signed_in(&service, &oidc, "eve").await;
     invite(&stranger, "bob", "owner").await;
@@ -92,7 +92,7 @@ async fn a_link_is_shown_once_and_is_nowhere_in_the_database() {
 }
 
 #[tokio::test]
-async fn whoever_opens_a_link_learns_who_invites_and_joins_only_by_accepting() {
+async fn invitation_link_names_the_inviter_and_joins_only_on_acceptance() {
     let clock = morning();
     let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
@@ -136,7 +136,7 @@ async fn whoever_opens_a_link_learns_who_invites_and_joins_only_by_accepting() {
 }
 
 #[tokio::test]
-async fn whoever_declines_stays_where_they_are_and_the_link_ends() {
+async fn declining_changes_no_tenant_and_ends_the_link() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
     let invited = invite(&ana, "bob", "member").await;
@@ -167,8 +167,8 @@ async fn a_link_is_for_the_person_with_the_verified_address_only() {
         }
         assert_eq!(browser.who().await.1, before);
     }
-    let mut nobody = browser(&service);
-    assert_eq!(refused(&mut nobody, ACCEPT, &link(&invited)).await, (401, "unauthorized".to_owned()));
+    let mut signed_out = browser(&service);
+    assert_eq!(refused(&mut signed_out, ACCEPT, &link(&invited)).await, (401, "unauthorized".to_owned()));
     let mut bob = signed_in(&service, &oidc, "bob").await;
     assert_eq!(bob.act(ACCEPT, link(&invited)).await.0, StatusCode::NO_CONTENT, "it is still his");
     service.stop().await;
@@ -206,7 +206,7 @@ async fn a_link_ends_after_seven_days_when_it_is_revoked_and_when_there_is_a_new
 }
 
 #[tokio::test]
-async fn nobody_joins_a_deactivated_tenant_or_the_same_one_twice() {
+async fn deactivated_or_already_joined_tenant_cannot_be_joined() {
     let clock = morning();
     let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
@@ -290,7 +290,7 @@ async fn a_tenant_makes_twenty_invitations_in_an_hour_and_has_a_hundred_open_one
 }
 
 #[tokio::test]
-async fn a_program_invites_in_the_name_of_nobody() {
+async fn invitation_by_api_key_names_no_inviter() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let invited = service.client.create("/v1/people", json!({ "email": "bob@example.com", "role": "owner" })).await;
     let mut bob = signed_in(&service, &oidc, "bob").await;

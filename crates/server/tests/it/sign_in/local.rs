@@ -56,7 +56,7 @@ async fn a_developer_signs_in_by_the_link_in_the_terminal_to_the_seeded_tenant()
 
 /// A port of this machine may be forwarded from anywhere: the requested address and name prove nothing.
 #[tokio::test]
-async fn nobody_signs_in_without_the_link_or_with_one_that_was_used() {
+async fn local_sign_in_requires_an_unused_link() {
     let service = developing(|_| {}).await;
     let SignIn::Local(shown) = service.sign_in() else { panic!("there is no local sign-in") };
     let first = link(&service);
@@ -106,7 +106,7 @@ fn production(config: &mut Config) {
 }
 
 #[tokio::test]
-async fn production_has_no_local_sign_in_and_without_a_provider_nobody_signs_in() {
+async fn production_without_a_provider_has_no_sign_in() {
     let link = format!("/auth/login?token={}", "A".repeat(43));
     for service in [developing(production).await, TestService::start().await] {
         assert!(matches!(service.sign_in(), SignIn::Off));

@@ -117,7 +117,7 @@ async fn the_last_owner_does_not_leave() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_the_only_tenant_is_signed_out_and_gets_a_new_one_with_the_next_sign_in() {
+async fn leaving_the_only_tenant_signs_out_and_the_next_sign_in_creates_one() {
     let clock = morning();
     let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
     let mut ana = signed_in(&service, &oidc, "ana").await;

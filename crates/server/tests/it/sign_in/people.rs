@@ -25,7 +25,7 @@ async fn an_address_with_a_letter_that_only_looks_the_same_is_another_address() 
 }
 
 #[tokio::test]
-async fn an_address_that_nobody_has_verified_is_neither_shown_nor_taken() {
+async fn unverified_address_is_neither_shown_nor_taken() {
     let clock = morning();
     let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
     let emails = async |browser: &Browser| {

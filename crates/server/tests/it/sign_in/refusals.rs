@@ -199,7 +199,7 @@ async fn used_sign_ins(service: &TestService) -> i64 {
 }
 
 #[tokio::test]
-async fn what_the_provider_declines_is_reported_and_signs_nobody_in() {
+async fn declined_sign_in_is_reported() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let mut ana = browser(&service);
     for (name, query, status, code) in [
@@ -230,7 +230,7 @@ async fn what_the_provider_declines_is_reported_and_signs_nobody_in() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_down_is_reported_and_the_api_goes_on() {
+async fn provider_outage_is_reported_and_leaves_the_api_running() {
     let clock = Clock::system();
     let (service, oidc) = with_provider(clock, |_| {}).await;
     let mut ana = browser(&service);

@@ -97,7 +97,7 @@ async fn pages_of_others_change_nothing() {
 }
 
 #[tokio::test]
-async fn signing_out_ends_the_session_for_whoever_has_its_cookie() {
+async fn signing_out_ends_the_session_of_every_copy_of_its_cookie() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let mut ana = browser(&service);
     ana.sign_in(&oidc, json!({})).await;
@@ -228,7 +228,7 @@ async fn asking_who_is_signed_in_counts_as_looking_at_a_page() {
 }
 
 #[tokio::test]
-async fn deactivation_ends_sessions_and_streams_at_once_and_nobody_signs_in() {
+async fn deactivation_ends_sessions_and_streams_and_blocks_sign_in() {
     let clock = morning();
     let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
     let mut ana = browser(&service);

@@ -6,7 +6,7 @@ use super::{Browser, hang_up_understood, place};
 use crate::harness::TestService;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_socket_goes_on_where_it_was_and_its_token_is_good_once() {
+async fn lost_socket_resumes_with_a_single_use_token() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
     let (call, url) = place(client, &agent).await;

@@ -28,7 +28,7 @@ async fn a_token_opens_one_socket() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_who_connects_within_a_minute_is_no_answer() {
+async fn web_call_not_joined_within_a_minute_ends_as_no_answer() {
     let clock = Clock::manual(Clock::system().now());
     let service = TestService::start_with(clock.clone()).await;
     let agent = service.client.scripted_agent(json!({})).await;

@@ -79,7 +79,7 @@ async fn a_person_who_speaks_over_the_agent_silences_it_over_udp() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_udp_breaks_down_the_conversation_goes_on_over_the_socket() {
+async fn broken_udp_falls_back_to_the_websocket() {
     let (service, call, mut browser) = talking_over_udp().await;
     browser.converse("name").await;
     browser.break_udp();

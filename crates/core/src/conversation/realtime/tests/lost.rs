@@ -19,7 +19,7 @@ fn another_session_answers_what_the_lost_one_did_not() {
 }
 
 #[test]
-fn a_session_that_is_lost_in_mid_sentence_goes_on_in_the_next_one() {
+fn session_lost_mid_sentence_resumes_in_the_next_one() {
     let mut script = Script::new(|_| {});
     script
         .at(0, Input::MediaStarted)
@@ -117,7 +117,7 @@ fn each_session_that_does_not_answer_by_itself_is_asked_to() {
 }
 
 #[test]
-fn who_is_heard_by_nobody_because_the_session_is_dead_is_heard_by_the_next_one() {
+fn speech_into_a_dead_session_is_heard_by_the_next_one() {
     let mut script = Script::greeted();
     script
         .heard(2_000, 1)

@@ -70,7 +70,7 @@ fn goodbye_is_said_after_what_was_called_beside_a_silent_end() {
 }
 
 #[test]
-fn the_call_goes_on_when_what_was_promised_failed() {
+fn call_continues_when_a_promised_action_fails() {
     for tools in [["book", "end_call"], ["end_call", "book"]] {
         let mut script = calls("You are booked, goodbye.", &tools);
         returned(&mut script, 5_000, "book", json!({ "error": "It is full." })).until(5_100);
@@ -81,7 +81,7 @@ fn the_call_goes_on_when_what_was_promised_failed() {
 }
 
 #[test]
-fn a_tool_that_never_returns_holds_nobody_on_the_line() {
+fn hangup_does_not_wait_for_a_tool_that_never_returns() {
     let mut script = calls("You are booked, goodbye.", &["book", "end_call"]);
     script.until(23_600);
     assert_eq!(script.done().last().map(String::as_str), Some("23s AgentHungUp"));

@@ -138,7 +138,7 @@ async fn a_claim_that_is_given_back_has_not_happened() {
 }
 
 #[tokio::test]
-async fn an_endpoint_has_ten_under_way_and_keeps_nobody_else_from_being_served() {
+async fn endpoint_with_ten_deliveries_in_flight_does_not_block_others() {
     for test in stores().await {
         let store = &test.store;
         let tenant = tenant(store, OwnLimits::default()).await;
@@ -273,7 +273,7 @@ async fn an_endpoint_that_fails_leaves_room_for_others() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_only_fails_for_five_days_is_disabled_and_one_success_starts_anew() {
+async fn endpoint_failing_for_five_days_without_a_success_is_disabled() {
     for test in stores().await {
         let store = &test.store;
         let tenant = tenant(store, OwnLimits::default()).await;

@@ -76,7 +76,7 @@ fn one_that_fails_hands_over_what_has_no_final_words() {
 }
 
 #[test]
-fn one_that_is_late_goes_on_until_another_is_open_and_stays_if_it_is_first() {
+fn late_provider_stays_if_it_answers_before_the_next_opens() {
     let now = Instant::now();
     let mut failover = waiting(3, now);
     assert_eq!(failover.next_deadline(), Some(now + TRANSCRIPT_TIMEOUT));
@@ -177,7 +177,7 @@ fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
 }
 
 #[test]
-fn whoever_takes_over_does_not_replace_words_that_were_reported_before_their_end() {
+fn fallback_does_not_replace_words_already_reported() {
     let now = Instant::now();
     let mut failover = begun(2, now);
     failover.handle_input(SttInput::SpeechStarted, now);

@@ -87,7 +87,7 @@ pub(super) fn transfers(rig: &Rig) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_that_nobody_answers_gives_the_caller_back_to_the_agent() {
+async fn unanswered_transfer_returns_the_caller_to_the_agent() {
     let rig = Rig::start().await;
     rig.telnyx.deliver(Delivery { twice: true, swapped: false });
     let (busy, desk) = ("+12025550143", "+12025550142");

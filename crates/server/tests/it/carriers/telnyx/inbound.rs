@@ -122,7 +122,7 @@ async fn a_caller_who_hangs_up_and_one_who_is_transferred_are_distinguished() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn callers_are_declined_when_nobody_serves_them_or_all_lines_are_busy() {
+async fn callers_without_an_agent_or_a_free_line_are_declined() {
     let rig = Rig::start_with(json!({}), json!({}), |config| config.concurrent_calls = 1).await;
     set_up(&rig).await;
     let (first, second, third) = ("+12025550124", "+12025550125", "+12025550126");
@@ -146,7 +146,7 @@ async fn callers_are_declined_when_nobody_serves_them_or_all_lines_are_busy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn telnyx_is_asked_what_became_of_a_call() {
+async fn look_up_finds_live_and_ended_legs() {
     let rig = Rig::start().await;
     let (adapter, _) = adapter(&rig);
     let other = "+12025550124";

@@ -107,7 +107,7 @@ async fn a_dial_whose_answer_is_lost_is_found_and_not_repeated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dial_whose_fate_nobody_knows_fails_and_is_not_repeated() {
+async fn dial_with_unknown_outcome_fails_and_is_not_repeated() {
     let rig = Rig::start().await;
     rig.telnyx.script(THEM, [Script::Broken]);
     let body = json!({ "agent_id": rig.agent.id, "to": THEM, "ring_timeout_seconds": 5 });

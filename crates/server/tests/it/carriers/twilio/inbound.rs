@@ -68,11 +68,11 @@ async fn a_call_that_is_announced_twice_is_one_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_that_nobody_may_take_are_refused_politely_and_leave_nothing_behind() {
+async fn inbound_calls_without_an_agent_or_a_free_line_are_rejected() {
     let stage = Fixture::with(Flavour::Twilio, |config| config.concurrent_calls = 1).await;
     let voice = stage.answer_calls().await;
-    let nobody = json!({ "inbound_agent_id": null });
-    stage.client().patch(&format!("/v1/numbers/{}", stage.set.number), nobody).await;
+    let no_agent = json!({ "inbound_agent_id": null });
+    stage.client().patch(&format!("/v1/numbers/{}", stage.set.number), no_agent).await;
     let unserved = stage.double.call_in(&voice, CALLER, OWN).await;
     assert_eq!(stage.double.rejects(&unserved.body), Some(false), "no agent: {unserved:?}");
     let unknown = stage.double.call_in(&voice, "+12025550102", "+12025550198").await;
@@ -142,7 +142,7 @@ async fn a_number_of_an_application_or_a_trunk_is_taken_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_a_caller_is_transferred_to_sees_a_number_that_may_be_shown() {
+async fn transfer_shows_only_a_valid_caller_id() {
     let stage = Fixture::new(Flavour::Twilio).await;
     let voice = stage.answer_calls().await;
     for (caller, shown) in

@@ -61,7 +61,7 @@ async fn each_end_of_an_unanswered_call_has_its_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_refusal_of_a_dial_has_its_code_and_rings_nobody() {
+async fn each_refused_dial_has_its_error_code_and_never_rings() {
     let stage = Fixture::new(Flavour::Twilio).await;
     let table = [
         (Answer::Refuses(401, 20_003), "carrier_unauthorized"),
@@ -146,7 +146,7 @@ async fn what_is_missing_or_fails_on_our_side_has_its_code_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_waited_too_long_for_room_rings_nobody() {
+async fn call_waiting_too_long_for_capacity_is_not_dialled() {
     let clock = Clock::manual(Timestamp::parse("2026-01-05T12:00:00Z").expect("a time"));
     let stage = Fixture::by(clock.clone(), Flavour::Twilio, |_| {}).await;
     let client = stage.client();

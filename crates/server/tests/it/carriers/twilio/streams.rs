@@ -91,9 +91,9 @@ async fn another_stream_on_the_same_websocket_is_neither_answered_nor_heard() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_was_not_given_out_takes_no_stream() {
     let stage = Fixture::new(Flavour::Twilio).await;
-    let nobodys = CallId::from_uuid(uuid::Uuid::from_u128(7));
+    let unknown = CallId::from_uuid(uuid::Uuid::from_u128(7));
     let known = stage.talking("+12025550100").await;
-    let wrong = stage.addresses().for_call("twilio", nobodys).media();
+    let wrong = stage.addresses().for_call("twilio", unknown).media();
     let right = stage.addresses().for_call("twilio", known.parse().expect("an id")).media();
     let (start, last) = right.strip_suffix("/media").expect("it ends so").split_at(right.len() - "x/media".len());
     let altered = format!("{start}{}/media", if last == "0" { '1' } else { '0' });

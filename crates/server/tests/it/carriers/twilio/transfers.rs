@@ -65,7 +65,7 @@ async fn report(stage: &Fixture, call: &str, number: u32, status: &str, key: Opt
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_that_nobody_answers_gives_the_caller_back_to_the_agent() {
+async fn unanswered_transfer_returns_the_caller_to_the_agent() {
     for flavour in [Flavour::Twilio, Flavour::SignalWire] {
         let stage = Fixture::new(flavour).await;
         let call = stage.talking(CALLEE).await;
@@ -90,7 +90,7 @@ async fn a_transfer_that_nobody_answers_gives_the_caller_back_to_the_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_conversation_goes_on_over_the_new_line() {
+async fn conversation_continues_over_a_new_stream_after_a_failed_transfer() {
     let stage = Fixture::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::with(FarEnd::Presses("47#")));
     let call = transferring(&stage, AWAY, Script::ending("busy", Some(486))).await;

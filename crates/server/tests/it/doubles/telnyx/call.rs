@@ -174,7 +174,7 @@ async fn talk(
                 Some(Order::FarEndHangsUp) => break by_far_end(leg),
                 _ => break by_order(leg),
             },
-            happened = happens(&mut session) => match go_on(double, leg, &mut session, happened).await {
+            happened = happens(&mut session) => match handle(double, leg, &mut session, happened).await {
                 Next::On => {}
                 Next::HungUp => break by_far_end(leg),
                 Next::Gone => {
@@ -216,9 +216,9 @@ async fn happens(session: &mut Option<Session>) -> Happened {
     }
 }
 
-async fn go_on(double: &Double, leg: &Leg, session: &mut Option<Session>, happened: Happened) -> Next {
+async fn handle(double: &Double, leg: &Leg, session: &mut Option<Session>, happened: Happened) -> Next {
     match session {
-        Some(session) => session.go_on(double, leg, happened).await,
+        Some(session) => session.handle(double, leg, happened).await,
         None => Next::Gone,
     }
 }

@@ -137,7 +137,7 @@ impl Session {
         }
     }
 
-    pub(super) async fn go_on(&mut self, double: &Double, leg: &Leg, happened: Happened) -> Next {
+    pub(super) async fn handle(&mut self, double: &Double, leg: &Leg, happened: Happened) -> Next {
         let went = match happened {
             Happened::Closed => return Next::Gone,
             Happened::Said(Message::Text(text)) => self.told(double, &text).await,

@@ -51,7 +51,7 @@ pub(crate) async fn run(leg: &mut Leg, wanted: &Stream) -> Over {
         gone: false,
     };
     talk.begin(leg, wanted).await;
-    talk.go_on(leg).await
+    talk.run(leg).await
 }
 
 /// The handshake; nothing when it is refused. The URL that is signed is the one in the document.
@@ -129,7 +129,7 @@ impl Talk {
         self.numbered(json!({ "event": "start", "start": start })).await;
     }
 
-    async fn go_on(&mut self, leg: &mut Leg) -> Over {
+    async fn run(&mut self, leg: &mut Leg) -> Over {
         let mut ticks = tokio::time::interval(FRAME);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         let mut frames = 0_u32;

@@ -36,7 +36,7 @@ macro_rules! every_adapter {
 
 every_adapter!(
     a_table_is_booked,
-    whatever_fails_nobody_listens_to_a_dead_line,
+    no_failure_leaves_dead_air,
     what_is_refused_is_not_asked_again,
     a_pause_that_is_asked_for_is_kept_and_covered,
     a_wrong_key_is_found_out_while_the_phone_rings,
@@ -130,7 +130,7 @@ fn troubles<P: Protocol>(protocol: P) -> Vec<(&'static str, FailureCode, Vec<Rep
     ]
 }
 
-async fn whatever_fails_nobody_listens_to_a_dead_line<P: Protocol>(protocol: P) {
+async fn no_failure_leaves_dead_air<P: Protocol>(protocol: P) {
     let mut broken = Vec::new();
     for (trouble, code, replies) in troubles(protocol) {
         let double = Double::start(protocol, replies).await;
@@ -193,7 +193,7 @@ async fn a_wrong_key_is_found_out_while_the_phone_rings<P: Protocol>(protocol: P
 
 /// Two models of different providers: the first looks for a table, and then fails before it has reported what it found. The second
 /// continues from there, and is asked first in the next turn.
-async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble: fn(P) -> Vec<Reply>) {
+async fn check_fallback<P: Protocol, Q: Protocol>(first: P, second: Q, trouble: fn(P) -> Vec<Reply>) {
     let mut replies = vec![Reply::Answer(vec![tool("call_0", "tables", json!({ "day": "Friday" }))])];
     replies.extend(trouble(first));
     let first_double = Double::start(first, replies).await;
@@ -236,21 +236,21 @@ async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble:
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_goes_on_with_anthropic_when_openai_hangs_after_a_tool() {
-    another_goes_on(OpenAi, Anthropic, |_| vec![Reply::Silence]).await;
+async fn anthropic_takes_over_when_openai_hangs_after_a_tool() {
+    check_fallback(OpenAi, Anthropic, |_| vec![Reply::Silence]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_goes_on_with_gemini_when_anthropic_is_busy_after_a_tool() {
-    another_goes_on(Anthropic, Gemini, |anthropic| {
+async fn gemini_takes_over_when_anthropic_is_busy_after_a_tool() {
+    check_fallback(Anthropic, Gemini, |anthropic| {
         (0..3).map(|_| Reply::Refuses(529, Vec::new(), anthropic.error(529, "Overloaded."))).collect()
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_goes_on_with_openai_when_gemini_refuses_after_a_tool() {
-    another_goes_on(Gemini, OpenAi, |gemini| {
+async fn openai_takes_over_when_gemini_refuses_after_a_tool() {
+    check_fallback(Gemini, OpenAi, |gemini| {
         vec![Reply::Refuses(403, Vec::new(), gemini.error(403, "No longer allowed."))]
     })
     .await;

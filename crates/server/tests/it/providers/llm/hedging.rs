@@ -70,11 +70,11 @@ async fn a_model_that_is_late_gets_company_and_both_are_paid() {
     assert!((Duration::from_millis(350)..Duration::from_millis(3_500)).contains(&waited), "{waited:?}");
 
     let usage = &ended["usage"];
-    let in_vain = usage["llm_input_tokens"].as_u64().expect("a number") - READ;
-    assert!(in_vain > 0 && usage["llm_estimated"] == true, "{usage}");
+    let wasted = usage["llm_input_tokens"].as_u64().expect("a number") - READ;
+    assert!(wasted > 0 && usage["llm_estimated"] == true, "{usage}");
     let cost = usage["cost_usd"].as_f64().expect("a number");
     #[expect(clippy::cast_precision_loss, reason = "a few tokens")]
-    let expected = in_vain as f64 + 700.0;
+    let expected = wasted as f64 + 700.0;
     assert!((cost - expected).abs() < 1e-6 && usage["unpriced"] == false, "{usage}");
     first.finish();
     second.finish();

@@ -123,7 +123,7 @@ async fn a_connection_is_tried_and_must_offer_speech_to_speech() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_rung_for_a_provider_that_refuses_the_key() {
+async fn refused_key_fails_the_call_before_it_is_answered() {
     let double = Double::start(vec![], vec![]).await;
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let agent = agent(&service.client, &double, "sk-wrong", json!({})).await;

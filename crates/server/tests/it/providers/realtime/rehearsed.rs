@@ -64,7 +64,7 @@ async fn a_table_is_booked_by_a_caller_who_interrupts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_fails_nobody_listens_to_a_dead_line() {
+async fn no_failure_leaves_dead_air() {
     use FailureCode::{Pipeline, ProviderTimeout};
     let says = |replies: Vec<Reply>| [vec![Reply::Says("For when?")], replies, vec![Reply::Says("Noted."); 6]].concat();
     let troubles = [

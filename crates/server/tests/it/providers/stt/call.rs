@@ -48,7 +48,7 @@ async fn a_conversation_is_held_over_a_provider_in_the_cloud() {
 }
 
 #[tokio::test]
-async fn nobody_is_rung_on_for_a_provider_that_refuses_the_key() {
+async fn refused_key_ends_the_call_with_config_error() {
     let service = TestService::start_allowing(LOOPBACK).await;
     let double = SttServer::start([], Nova::default).await;
     let (agent, _) = agent(&service.client, &double, "wrong-key").await;
@@ -61,7 +61,7 @@ async fn nobody_is_rung_on_for_a_provider_that_refuses_the_key() {
 }
 
 #[tokio::test]
-async fn nobody_is_rung_on_for_a_provider_that_refuses_what_it_is_sent() {
+async fn refused_message_fails_the_call_before_it_is_answered() {
     let service = TestService::start_allowing(LOOPBACK).await;
     let error = r#"{"type":"Error","variant":"SchemaError","description":"Could not parse your message."}"#;
     let double = SttServer::start([SttBehaviour::Ends(1, error, 4400)], Nova::default).await;

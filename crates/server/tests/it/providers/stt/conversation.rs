@@ -21,8 +21,8 @@ macro_rules! every_stt {
                 super::a_table_is_booked(super::Kind::$kind).await;
             }
             #[tokio::test(start_paused = true)]
-            async fn whatever_fails_nobody_listens_to_a_dead_line() {
-                super::whatever_fails_nobody_listens_to_a_dead_line(super::Kind::$kind).await;
+            async fn no_failure_leaves_dead_air() {
+                super::no_failure_leaves_dead_air(super::Kind::$kind).await;
             }
         }
     )* };
@@ -241,7 +241,7 @@ async fn a_table_is_booked(kind: Kind) {
     assert_eq!(server.complaints(), Vec::<String>::new());
 }
 
-async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
+async fn no_failure_leaves_dead_air(kind: Kind) {
     let mut broken = Vec::new();
     for trouble in kind.troubles() {
         let name = trouble.name;

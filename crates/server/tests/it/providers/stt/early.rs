@@ -54,7 +54,7 @@ async fn the_agent_greets_before_it_can_hear_and_what_is_said_meanwhile_is_heard
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_nobody_will_hear_ends_and_says_why() {
+async fn answered_call_without_stt_apologises_and_ends() {
     let mut talk = call(Duration::from_secs(3), true).await;
     talk.until_silent_for(10_000, 0).await;
     assert_eq!(talk.failure(), Some(FailureCode::Config));
@@ -62,7 +62,7 @@ async fn a_call_that_nobody_will_hear_ends_and_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_rung_when_it_is_known_before() {
+async fn early_stt_failure_ends_the_call_before_it_is_answered() {
     let talk = call(Duration::from_secs(1), true).await;
     assert_eq!((talk.failure(), talk.now()), (Some(FailureCode::Config), 0));
 }

@@ -92,7 +92,7 @@ async fn connection(client: &Client, provider: &str, settings: Value) -> Value {
 }
 
 #[tokio::test]
-async fn whoever_saves_an_agent_is_warned_of_what_its_providers_cannot_take() {
+async fn saving_an_agent_warns_of_unsupported_options() {
     let service = TestService::start().await;
     let client = &service.client;
     let cartesia = connection(client, "cartesia", json!({})).await;

@@ -152,7 +152,7 @@ async fn what_is_sent_is_counted_and_not_what_is_heard() {
 }
 
 #[tokio::test]
-async fn whoever_cannot_be_of_use_is_found_out_before_anybody_answers() {
+async fn unusable_provider_is_detected_before_the_call_is_answered() {
     let double = Whisper::start([]).await;
     let error = try_call(&double.url(), "wrong-key").await.err().expect("the key is refused");
     let words = error.to_string();

@@ -150,7 +150,7 @@ async fn a_server_that_is_two_seconds_late_is_not_taken_for_a_dead_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_who_goes_on_before_the_words_are_final_says_nothing_twice() {
+async fn caller_continuing_before_the_final_text_is_transcribed_once() {
     let mut broken = Vec::new();
     // Preliminary text starts after the last final text, so a line must not be shorter than the delay of those.
     for (kind, pause) in EVERY.iter().flat_map(|kind| [1_000, 1_700].map(|pause| (*kind, pause))) {

@@ -53,7 +53,7 @@ fn longest_silence(lines: &[Value]) -> i64 {
 }
 
 /// Checks that each line of the caller was transcribed once and without dead air, by one STT and then by the other.
-async fn goes_on(first: (&str, &str, &str)) {
+async fn check_takeover(first: (&str, &str, &str)) {
     let fallback = SttServer::start([], AssemblyAi::default).await;
     let (ended, lines) = call(first, &fallback, Some(3)).await;
     for line in ["name", "day", "time"] {
@@ -69,25 +69,26 @@ async fn goes_on(first: (&str, &str, &str)) {
     assert!(range.contains(&cost) && cost > range.start * 1.01, "each is paid for what it heard: {usage}");
 }
 
-async fn goes_on_after(behaviours: Vec<SttBehaviour>) {
+async fn check_takeover_after(behaviours: Vec<SttBehaviour>) {
     let double = SttServer::start(behaviours, Nova::default).await;
-    goes_on(("deepgram", &double.url(), "dg-key")).await;
+    check_takeover(("deepgram", &double.url(), "dg-key")).await;
     assert_eq!(double.complaints(), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_takes_over_from_one_whose_key_is_refused_in_mid_call() {
-    goes_on_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Refuses(401, vec![], "the key was revoked")]).await;
+    check_takeover_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Refuses(401, vec![], "the key was revoked")])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_takes_over_from_one_that_dies_for_good() {
-    goes_on_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Refuses(503, vec![], "overloaded")]).await;
+    check_takeover_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Refuses(503, vec![], "overloaded")]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_takes_over_from_one_that_connects_again_for_ever() {
-    goes_on_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Silent]).await;
+async fn another_takes_over_from_one_that_keeps_reconnecting() {
+    check_takeover_after(vec![SttBehaviour::DiesInSpeech, SttBehaviour::Silent]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,7 +96,7 @@ async fn another_takes_over_from_a_server_that_refuses_or_never_answers_the_firs
     let refused = Answers::With(401, vec![], r#"{"error":{"message":"Incorrect API key provided."}}"#);
     let calls = [refused, Answers::Never].map(async |answers| {
         let double = Whisper::start([answers]).await;
-        goes_on(("openai", &double.url(), "sk-key")).await;
+        check_takeover(("openai", &double.url(), "sk-key")).await;
     });
     futures_util::future::join_all(calls).await;
 }

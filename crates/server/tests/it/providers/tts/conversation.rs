@@ -27,12 +27,12 @@ macro_rules! every_voice {
                 super::a_connection_that_breaks_in_the_middle_is_not_noticed(super::Kind::$kind).await;
             }
             #[tokio::test(start_paused = true)]
-            async fn whatever_fails_nobody_listens_to_a_dead_line() {
-                super::whatever_fails_nobody_listens_to_a_dead_line(super::Kind::$kind).await;
+            async fn no_failure_leaves_dead_air() {
+                super::no_failure_leaves_dead_air(super::Kind::$kind).await;
             }
             #[tokio::test(start_paused = true)]
-            async fn whoever_answers_the_phone_is_greeted_or_let_go() {
-                super::whoever_answers_the_phone_is_greeted_or_let_go(super::Kind::$kind).await;
+            async fn answered_call_is_greeted_or_ended() {
+                super::answered_call_is_greeted_or_ended(super::Kind::$kind).await;
             }
         }
     )* };
@@ -175,7 +175,7 @@ async fn a_connection_that_breaks_in_the_middle_is_not_noticed(kind: Kind) {
     assert!(heard.abs_diff(length) <= 40, "{heard} ms of {length} ms are heard");
 }
 
-async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
+async fn no_failure_leaves_dead_air(kind: Kind) {
     let mut broken = Vec::new();
     for trouble in troubles(kind) {
         let name = trouble.name;
@@ -184,7 +184,7 @@ async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-async fn whoever_answers_the_phone_is_greeted_or_let_go(kind: Kind) {
+async fn answered_call_is_greeted_or_ended(kind: Kind) {
     let mut broken = Vec::new();
     for trouble in troubles(kind) {
         let cast = FakeProviders::start(kind).await;

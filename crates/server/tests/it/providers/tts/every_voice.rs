@@ -34,7 +34,7 @@ every_voice! {
     a_voice_that_never_begins_is_a_provider_timeout
     a_voice_that_stops_in_the_middle_is_a_provider_timeout
     a_connection_that_breaks_before_the_first_audio_is_replaced
-    a_connection_that_breaks_in_the_middle_goes_on_where_it_was
+    speech_resumes_after_a_connection_breaks
     a_wrong_key_is_reported_in_the_providers_words_and_not_tried_again
     a_busy_provider_is_asked_again_when_it_says
     a_provider_that_is_down_is_asked_three_times
@@ -146,7 +146,7 @@ async fn a_connection_that_breaks_before_the_first_audio_is_replaced(kind: Kind)
     assert_eq!(cast.connections(), 2);
 }
 
-async fn a_connection_that_breaks_in_the_middle_goes_on_where_it_was(kind: Kind) {
+async fn speech_resumes_after_a_connection_breaks(kind: Kind) {
     let cast = FakeProviders::start(kind).await;
     cast.state.next([TtsBehaviour::Die(2)]);
     let spoken = cast.speak(TEXT).await.expect("spoken");

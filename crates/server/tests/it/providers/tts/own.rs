@@ -15,7 +15,7 @@ const TEXT: &str = "Good evening, this is Ava.";
 const SOCKETS: [Kind; 3] = [Kind::Cartesia, Kind::Deepgram, Kind::ElevenLabs];
 
 #[tokio::test]
-async fn a_socket_that_is_no_longer_alive_is_found_out_while_nobody_listens() {
+async fn frozen_socket_is_detected_and_replaced() {
     for kind in SOCKETS {
         let deadlines = TtsTimeouts { ping: Duration::from_millis(100), ..TtsTimeouts::default() };
         let cast = FakeProviders::with(kind, json!({}), deadlines).await;
@@ -157,7 +157,7 @@ async fn deepgram_is_not_flushed_more_often_than_it_allows() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_connection_keeps_nobody_from_speaking() {
+async fn request_waiting_for_a_connection_does_not_block_others() {
     let cast = FakeProviders::start(Kind::Deepgram).await;
     cast.state.ignore_one();
     let first = request(TEXT);
@@ -177,7 +177,7 @@ async fn who_waits_for_a_connection_keeps_nobody_from_speaking() {
 }
 
 #[tokio::test]
-async fn what_is_refused_since_too_much_is_spoken_at_a_time_is_a_failure_and_disturbs_nobody() {
+async fn request_over_the_concurrency_limit_fails_without_disturbing_others() {
     let cast = FakeProviders::start(Kind::Cartesia).await;
     cast.state.next([TtsBehaviour::Stall(1), TtsBehaviour::Stall(1)]);
     let speaking = [cast.begin("Spoken all the while.").await, cast.begin("Spoken as well.").await];
