@@ -56,7 +56,8 @@ export function hintWords(state: TalkState, agentName: string, isSpeaking: boole
       return `Connection lost. ${remainingSeconds} s left`;
     case "live":
       if (state.microphone === "lost") return "The microphone is gone. Looking for another one.";
-      if (state.microphone === "missing") return "No microphone: the agent does not hear you. Connect one, or try again.";
+      if (state.microphone === "missing")
+        return "No microphone: the agent does not hear you. Connect one, or try again.";
       if (state.muted) return isSpeaking ? "You are muted. The agent does not hear you." : "You are muted.";
       if (state.agent === "speaking") return `${agentName} is speaking. Talk over it to interrupt.`;
       if (state.agent === "thinking") return `${agentName} is thinking.`;

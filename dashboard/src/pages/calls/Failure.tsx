@@ -34,15 +34,11 @@ export function Failure({ call }: { call: Call }) {
         {call.error && <p>{call.error}</p>}
       </div>
       {CREDENTIALS.has(code) ? (
-        <ButtonLink to={`/connections/${call.carrier.connection_id}`}>
-          Enter a new token
-        </ButtonLink>
+        <ButtonLink to={`/connections/${call.carrier.connection_id}`}>Enter a new token</ButtonLink>
       ) : AGENT.has(code) ? (
         <ButtonLink to={`/agents/${call.agent_id}`}>Open agent</ButtonLink>
       ) : (
-        <PlaceCallButton draft={{ to: otherParty(call), agentId: call.agent_id }}>
-          Call again
-        </PlaceCallButton>
+        <PlaceCallButton draft={{ to: otherParty(call), agentId: call.agent_id }}>Call again</PlaceCallButton>
       )}
     </div>
   );
