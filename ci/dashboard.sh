@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the dashboard: its types match docs/openapi.json, its tests pass, the committed build is what its source builds, its licences
-# are allowed, and its pages work in a browser.
+# Checks the dashboard: its source is formatted, its types match docs/openapi.json, its tests pass, the committed build is what its source
+# builds, its licences are allowed, and its pages work in a browser.
 #
 #   ci/dashboard.sh [--without-browser]
 #
@@ -16,6 +16,9 @@ mkdir -p "$work"
 
 cd dashboard
 from_registry ci
+
+echo "Format"
+npm run --silent format:check || die "dashboard/ is not formatted: npm run format"
 
 echo "Types of the API"
 cp src/api/schema.d.ts "$work/schema.d.ts"

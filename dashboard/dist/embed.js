@@ -6,7 +6,9 @@
   display: inline-grid;
   justify-items: end;
   gap: 8px;
-  font: 14px/20px system-ui, sans-serif;
+  font:
+    14px/20px system-ui,
+    sans-serif;
   color: light-dark(#16181d, #edeef2);
 }
 .corner {
@@ -65,7 +67,9 @@ button {
   padding: 0 20px;
   border: 0;
   border-radius: 22px;
-  font: 500 15px/20px system-ui, sans-serif;
+  font:
+    500 15px/20px system-ui,
+    sans-serif;
   cursor: pointer;
 }
 button:focus-visible {

@@ -8,7 +8,11 @@ import { KEY, Model } from "./model";
 import { Dev } from "./package";
 
 /** A sentence that stands nowhere but in the typed instructions. */
-const SENTENCES = ["The lighthouse opens at nine.", "The ferry leaves from the north pier.", "Breakfast is in the garden room."];
+const SENTENCES = [
+  "The lighthouse opens at nine.",
+  "The ferry leaves from the north pier.",
+  "Breakfast is in the garden room.",
+];
 
 /** What a new user is promised, from the start of the command to a spoken conversation. */
 const PROMISED_MS = 120_000;
@@ -34,7 +38,9 @@ test("a new user types instructions and talks with an agent that follows them", 
 
     const sentence = SENTENCES[began % SENTENCES.length]!;
     await page.getByLabel("Name", { exact: true }).fill("Pier desk");
-    await page.getByLabel("Instructions").fill(`You are the desk at the pier.\nWhatever the caller says, answer with these words: ${sentence}`);
+    await page
+      .getByLabel("Instructions")
+      .fill(`You are the desk at the pier.\nWhatever the caller says, answer with these words: ${sentence}`);
     await page.getByRole("button", { name: "Use llm" }).click();
     await page.getByRole("button", { name: "Save" }).click();
     await expect(page.getByText("Version 1", { exact: true })).toBeVisible();
@@ -48,7 +54,9 @@ test("a new user types instructions and talks with an agent that follows them", 
     await endCall(page);
     const seconds = (from: number, to: number) => ((to - from) / 1000).toFixed(1);
     const download = downloads ? `, of which the download of the models took up to ${seconds(began, downloads)} s` : "";
-    console.log(`ready after ${seconds(began, ready)} s, the agent's answer was heard after ${seconds(began, spoken)} s${download}`);
+    console.log(
+      `ready after ${seconds(began, ready)} s, the agent's answer was heard after ${seconds(began, spoken)} s${download}`,
+    );
     // How fast a network is proves nothing here.
     expect(spoken - (downloads ?? began)).toBeLessThan(PROMISED_MS);
   } finally {

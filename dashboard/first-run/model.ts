@@ -30,8 +30,10 @@ export class Model {
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  if (request.headers.authorization !== `Bearer ${KEY}`) return json(response, 401, { error: { message: "Incorrect API key" } });
-  if (request.url === "/v1/models") return json(response, 200, { object: "list", data: [{ id: "double-1", object: "model" }] });
+  if (request.headers.authorization !== `Bearer ${KEY}`)
+    return json(response, 401, { error: { message: "Incorrect API key" } });
+  if (request.url === "/v1/models")
+    return json(response, 200, { object: "list", data: [{ id: "double-1", object: "model" }] });
   if (request.url !== "/v1/chat/completions") return json(response, 404, { error: { message: "not found" } });
   const { messages } = JSON.parse(Buffer.concat(chunks).toString()) as { messages: Message[] };
   const instructions = messages.filter(({ role }) => role === "system").map(({ content }) => String(content));
@@ -45,7 +47,9 @@ function json(response: ServerResponse, status: number, body: unknown): void {
 function stream(response: ServerResponse, text: string): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const chunk = (delta: object, finish_reason: string | null) =>
-    response.write(`data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+    response.write(
+      `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n\n`,
+    );
   for (const word of text.split(/(?<= )/)) chunk({ content: word }, null);
   chunk({}, "stop");
   response.end("data: [DONE]\n\n");

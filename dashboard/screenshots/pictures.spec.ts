@@ -8,12 +8,7 @@ import { expect, SCHEMES, settled, SIZES, test } from "../tests/look";
 const DOCS = "../docs/pictures";
 const ALL = "tests/out/pictures";
 /** What README and docs show: the name of a page, a scheme, a width. */
-const SHOWN = [
-  "overview-light-desktop",
-  "overview-dark-desktop",
-  "call-light-desktop",
-  "call-dark-desktop",
-];
+const SHOWN = ["overview-light-desktop", "overview-dark-desktop", "call-light-desktop", "call-dark-desktop"];
 
 async function save(page: Page, name: string): Promise<void> {
   // What the pointer or the focus marks is not the page's look.
@@ -96,7 +91,11 @@ for (const { name: size, width, height } of SIZES) {
         await save(page, `${name}-${colorScheme}-${size}`);
       }
     }
-    await page.getByRole("button", { name: "Menu", exact: true }).or(page.getByRole("button", { name: /^Search/ })).first().click();
+    await page
+      .getByRole("button", { name: "Menu", exact: true })
+      .or(page.getByRole("button", { name: /^Search/ }))
+      .first()
+      .click();
     await expect(page.getByRole("dialog")).toBeVisible();
     await save(page, `menu-dark-${size}`);
     await service.post(`/v1/calls/${id}/hangup`, {});

@@ -43,9 +43,13 @@ async function startReceiver(): Promise<{ url: string; stop: () => void }> {
 }
 
 async function settings(service: Service): Promise<void> {
-  const instructions = "You answer the phone of the dentist Harbor Dental. Say when the practice is open, and take messages.";
+  const instructions =
+    "You answer the phone of the dentist Harbor Dental. Say when the practice is open, and take messages.";
   await service.post("/v1/agents", { name: "Front desk", instructions });
-  await service.post("/v1/agents", { name: "Reminders", instructions: "You remind people of their appointment tomorrow." });
+  await service.post("/v1/agents", {
+    name: "Reminders",
+    instructions: "You remind people of their appointment tomorrow.",
+  });
   const twilio = await service.post<{ id: string }>("/v1/connections", {
     name: "Twilio main",
     provider: "twilio",
@@ -62,7 +66,10 @@ async function calls(service: Service, agent: string): Promise<void> {
   const call = { agent_id: agent, from: "+12025550199" };
   const place = async (to: string) => (await service.post<{ id: string }>("/v1/calls", { ...call, to })).id;
   const inbound = { to: call.from, from: "+12025550144" };
-  const talks = [await place("+12025550143"), (await service.post<{ id: string }>("/v1/simulator/inbound", inbound)).id];
+  const talks = [
+    await place("+12025550143"),
+    (await service.post<{ id: string }>("/v1/simulator/inbound", inbound)).id,
+  ];
   for (const to of ["+12025550102", "+12025550103", "+12025550104"]) await service.ended(await place(to));
   for (const call of talks) await service.ended(call);
 }

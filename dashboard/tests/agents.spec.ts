@@ -53,7 +53,10 @@ test("an agent is made from a template, changed, rolled back and deleted", async
 
 test("an agent that no model answers for says so, with the button that mends it", async ({ page, service }) => {
   const stamp = Date.now();
-  const agent = await service.post<{ id: string }>("/v1/agents", { name: `Dentist ${stamp}`, instructions: "You are a dentist." });
+  const agent = await service.post<{ id: string }>("/v1/agents", {
+    name: `Dentist ${stamp}`,
+    instructions: "You are a dentist.",
+  });
   await page.goto(`/agents/${agent.id}`);
   await settled(page);
   const notice = page.getByText("No language model follows the instructions");
@@ -124,7 +127,10 @@ test("a voice can be listened to", async ({ page, seed }) => {
   await page.goto(`/agents/${seed.agent}`);
   await settled(page);
   const sample = page.waitForResponse((response) => response.url().endsWith("/sample"));
-  await page.getByRole("button", { name: /^Listen to / }).first().click();
+  await page
+    .getByRole("button", { name: /^Listen to / })
+    .first()
+    .click();
   expect((await sample).headers()["content-type"]).toContain("audio/wav");
   await expect(page.getByRole("button", { name: /^Stop / })).toBeVisible();
   await expect(page.getByRole("button", { name: /^Listen to / }).first()).toBeVisible();

@@ -100,7 +100,12 @@ test("pages, requests, streams and links stay below the path", async ({ page }) 
   await expect(page).toHaveURL(new RegExp(`^${root}/calls/[0-9a-f-]{36}$`));
   // The stream of events shows the answer, the stream of the transcript the first sentence.
   await expect(page.getByRole("button", { name: "Hang up" })).toBeVisible();
-  await expect(page.getByLabel("Transcript").getByText(/demo|table/i).first()).toBeVisible({ timeout: 30_000 });
+  await expect(
+    page
+      .getByLabel("Transcript")
+      .getByText(/demo|table/i)
+      .first(),
+  ).toBeVisible({ timeout: 30_000 });
   await page.getByRole("button", { name: "Listen" }).click();
   await expect(page.getByRole("button", { name: /Stop listening/ })).toBeVisible();
   // A reload would break off a request that has no answer yet.

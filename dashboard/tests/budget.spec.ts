@@ -33,7 +33,9 @@ test("the first route weighs at most 200 kB in 30 files, the whole page at most 
     .filter((file) => !ON_DEMAND.test(file) && !OTHERS.test(file))
     .reduce((sum, file) => sum + weight(file), 0);
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
-  console.log(`first route ${first} bytes in ${loaded.size} files, all ${all} bytes, first contentful paint ${Math.round(paint ?? 0)} ms`);
+  console.log(
+    `first route ${first} bytes in ${loaded.size} files, all ${all} bytes, first contentful paint ${Math.round(paint ?? 0)} ms`,
+  );
   expect(first).toBeLessThanOrEqual(FIRST_ROUTE);
   expect(loaded.size).toBeLessThanOrEqual(FIRST_FILES);
   expect(all).toBeLessThanOrEqual(ALL);

@@ -51,17 +51,20 @@ export class Caller {
 
   /** Says a line, to its end. */
   async says(line: Line): Promise<void> {
-    await this.page.evaluate(async (wav) => {
-      const { mouth } = window as Mouth;
-      if (!mouth) throw new Error("the microphone is not open");
-      const bytes = Uint8Array.from(atob(wav), (byte) => byte.charCodeAt(0));
-      const buffer = await mouth.context.decodeAudioData(bytes.buffer);
-      const source = new AudioBufferSourceNode(mouth.context, { buffer });
-      const isSaid = new Promise((said) => source.addEventListener("ended", said));
-      source.connect(mouth.stream);
-      source.start();
-      await isSaid;
-    }, wave(samplesOf(line)).toString("base64"));
+    await this.page.evaluate(
+      async (wav) => {
+        const { mouth } = window as Mouth;
+        if (!mouth) throw new Error("the microphone is not open");
+        const bytes = Uint8Array.from(atob(wav), (byte) => byte.charCodeAt(0));
+        const buffer = await mouth.context.decodeAudioData(bytes.buffer);
+        const source = new AudioBufferSourceNode(mouth.context, { buffer });
+        const isSaid = new Promise((said) => source.addEventListener("ended", said));
+        source.connect(mouth.stream);
+        source.start();
+        await isSaid;
+      },
+      wave(samplesOf(line)).toString("base64"),
+    );
   }
 
   /** Says a line once the agent has said these words: they stand in the transcript when they were heard to their end. */

@@ -66,7 +66,11 @@ test("a conversation is read, heard and measured", async ({ page, conversation }
   // Why the agent spoke when it did; a decision leads to its place in the recording, too. Space opens the section and plays nothing.
   await page.locator("summary", { hasText: "Turn decisions" }).press("Space");
   await expect(page.getByRole("button", { name: "Play", exact: true })).toBeVisible();
-  const decision = page.getByRole("group", { name: "Turn decisions" }).getByRole("row").filter({ hasText: "Turn ended" }).last();
+  const decision = page
+    .getByRole("group", { name: "Turn decisions" })
+    .getByRole("row")
+    .filter({ hasText: "Turn ended" })
+    .last();
   await expect(decision).toContainText(/\d+ \/ \d+ ms/);
   await expect(decision).toContainText(/\d %/);
   const before = page.url();
@@ -193,7 +197,11 @@ test("a list that could not be read is read again", async ({ page, service, seed
     refused += 1;
     return route.fulfill({ status: 429, json: {} });
   });
-  const { id } = await service.post<{ id: string }>("/v1/calls", { agent_id: seed.agent, to: "+12025550119", scheduled_at });
+  const { id } = await service.post<{ id: string }>("/v1/calls", {
+    agent_id: seed.agent,
+    to: "+12025550119",
+    scheduled_at,
+  });
   await expect(page.getByRole("link").filter({ hasText: "+1 202 555 0119" })).toBeVisible();
   expect(refused).toBeGreaterThan(0);
   await service.post(`/v1/calls/${id}/hangup`, {});

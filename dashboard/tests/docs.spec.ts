@@ -50,7 +50,9 @@ test("an operation is a program of each client", async ({ page }) => {
   const create = page.locator("#create_agent");
   await create.getByText("Try it").click();
   await create.getByLabel("body").fill('{"name":"Ava","record":false,"greeting":null}');
-  await expect(create.locator(".python")).toContainText('client.agents.create(name="Ava", record=False, greeting=None)');
+  await expect(create.locator(".python")).toContainText(
+    'client.agents.create(name="Ava", record=False, greeting=None)',
+  );
 });
 
 test("code in tables and responses is shown as code", async ({ page }) => {

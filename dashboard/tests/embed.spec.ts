@@ -33,7 +33,9 @@ class Shop {
         return;
       }
       answer.setHeader("content-type", "text/html").setHeader("content-security-policy", POLICY);
-      answer.end(`<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,"><h1>A shop</h1>${this.body}`);
+      answer.end(
+        `<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,"><h1>A shop</h1>${this.body}`,
+      );
     });
   }
 
@@ -63,7 +65,13 @@ const test = base.extend<{ shop: Shop }>({
 
 test.describe.configure({ timeout: TALK_MS });
 
-test("a page of another site talks with a token that its server made", async ({ page, caller, shop, seed, service }) => {
+test("a page of another site talks with a token that its server made", async ({
+  page,
+  caller,
+  shop,
+  seed,
+  service,
+}) => {
   shop.place = () => service.post("/v1/calls", asked(seed.agent));
   shop.body = `<script src="${BASE}/embed.js" data-token-url="/voice-token" data-label="Ask us" data-agent="Ava"></script>`;
   const call = WebCall.of(page);

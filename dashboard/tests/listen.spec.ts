@@ -5,7 +5,11 @@ import { expect, settled, test } from "./look";
 
 test.use({ launchOptions: withoutMicrophone });
 
-test("both sides of a live call are heard without a microphone, until one listens no more", async ({ page, seed, service }) => {
+test("both sides of a live call are heard without a microphone, until one listens no more", async ({
+  page,
+  seed,
+  service,
+}) => {
   const { id } = await service.post<{ id: string }>("/v1/calls", { agent_id: seed.agent, to: "+12025550109" });
   await listenTo(page);
   await page.goto(`/calls/${id}`);

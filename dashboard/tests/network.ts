@@ -49,7 +49,10 @@ export class Network {
       browser.write("HTTP/1.1 200 OK\r\n\r\n");
       service.pipe(browser).pipe(service);
     });
-    for (const [one, other] of [[browser, service], [service, browser]] as const) {
+    for (const [one, other] of [
+      [browser, service],
+      [service, browser],
+    ] as const) {
       this.tunnels.add(one);
       one.on("error", () => other.destroy());
       one.on("close", () => {

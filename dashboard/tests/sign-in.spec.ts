@@ -19,10 +19,7 @@ test.describe("somebody who is not signed in", () => {
   });
 });
 
-test("a session that ends under the page asks to sign in and keeps the address", async ({
-  page,
-  context,
-}) => {
+test("a session that ends under the page asks to sign in and keeps the address", async ({ page, context }) => {
   await page.goto("/calls");
   await page.getByRole("button", { name: "Failed" }).click();
   await expect(page).toHaveURL(/show=failed/);

@@ -5,7 +5,11 @@ import { readFileSync } from "node:fs";
 /** The newest link of a terminal whose output is in a file. */
 function newestLink(log: string | undefined): string {
   if (!log) throw new Error("SWITCHHOOK_DEV_LOG does not name the output of `switchhook dev`: start tests/run.sh");
-  return readFileSync(log, "utf8").match(/http:\S+\/auth\/login\?token=\S+/g)?.at(-1) ?? "";
+  return (
+    readFileSync(log, "utf8")
+      .match(/http:\S+\/auth\/login\?token=\S+/g)
+      ?.at(-1) ?? ""
+  );
 }
 
 /** Presses "Sign in" on a page that asks for it, and opens the link that the service prints to `log`; the page goes on by itself. */

@@ -11,7 +11,9 @@ test("an interruption silences the agent over UDP, too", async ({ page, caller, 
   const { id: agent, name } = await agentOfTones(service, seed);
   const call = await talk(page, agent);
   // It goes over UDP once the greeting is over.
-  await expect(page.getByRole("region", { name: `Talk to ${name}` })).toHaveAttribute("data-transport", "udp", { timeout: 20_000 });
+  await expect(page.getByRole("region", { name: `Talk to ${name}` })).toHaveAttribute("data-transport", "udp", {
+    timeout: 20_000,
+  });
   await service.post(`/v1/calls/${call.id}/say`, { text: LONG_TEXT });
   await expect(page.getByText(`${name} is speaking. Talk over it to interrupt.`)).toBeVisible({ timeout: 20_000 });
   await caller.says("interrupt");

@@ -16,7 +16,12 @@ const test = base.extend<{ network: Network }>({
 
 test.describe.configure({ timeout: TALK_MS });
 
-test("a lost socket is resumed within five seconds, and its token is good once", async ({ page, caller, network, seed }) => {
+test("a lost socket is resumed within five seconds, and its token is good once", async ({
+  page,
+  caller,
+  network,
+  seed,
+}) => {
   const call = await talk(page, seed.agent);
   const log = page.getByRole("log", { name: "Transcript" });
   await caller.answers(GREETING, "name");
@@ -51,7 +56,12 @@ test("a lost socket is resumed within five seconds, and its token is good once",
   expect(await statusOfSocket(address), "after the call").toEqual([409, "token_used"]);
 });
 
-test("a connection that does not come back ends the call, and the panel says so", async ({ page, network, seed, service }) => {
+test("a connection that does not come back ends the call, and the panel says so", async ({
+  page,
+  network,
+  seed,
+  service,
+}) => {
   await talk(page, seed.agent);
   network.fail();
   // After five seconds without a socket.

@@ -7,7 +7,12 @@ import { ended, GREETING, linesOf, openedCall, talk, TALK_MS } from "./talk";
 test.use({ launchOptions: withCallerOverUdp });
 test.describe.configure({ timeout: TALK_MS });
 
-test("a whole conversation goes over UDP, and the socket carries its texts only", async ({ page, caller, seed, service }) => {
+test("a whole conversation goes over UDP, and the socket carries its texts only", async ({
+  page,
+  caller,
+  seed,
+  service,
+}) => {
   const call = await talk(page, seed.agent);
   const panel = page.getByRole("region", { name: "Talk to Ava" });
   await expect(linesOf(page, "Ava").first()).toContainText(GREETING);

@@ -7,7 +7,12 @@ import { endCall, ended, GREETING, linesOf, openedCall, talk, TALK_MS, type Call
 
 test.describe.configure({ timeout: TALK_MS });
 
-test("a whole conversation is understood, and the call is one like any other", async ({ page, caller, seed, service }) => {
+test("a whole conversation is understood, and the call is one like any other", async ({
+  page,
+  caller,
+  seed,
+  service,
+}) => {
   const call = await talk(page, seed.agent);
   await caller.answers(GREETING, "name");
   await expect(page.getByRole("log")).toContainText("Which day", { timeout: ANSWER_MS });
@@ -49,14 +54,22 @@ test("a whole conversation is understood, and the call is one like any other", a
 
   const { recording_url } = await service.get<Call>(`/v1/calls/${id}`);
   const recording = await service.bytes(recording_url);
-  expect({ channels: recording.readUInt16LE(22), rate: recording.readUInt32LE(24) }).toEqual({ channels: 2, rate: 16_000 });
+  expect({ channels: recording.readUInt16LE(22), rate: recording.readUInt32LE(24) }).toEqual({
+    channels: 2,
+    rate: 16_000,
+  });
 
   await page.getByRole("link", { name: "Open call" }).click();
   await page.getByRole("alertdialog", { name: "Discard 1 change?" }).getByRole("button", { name: "Discard" }).click();
   await expect(page.getByText("Sarah Miller booked a table for 4", { exact: false })).toBeVisible();
 });
 
-test("a colleague listens to a talk from a page of their own, and the talk continues", async ({ page, context, seed, service }) => {
+test("a colleague listens to a talk from a page of their own, and the talk continues", async ({
+  page,
+  context,
+  seed,
+  service,
+}) => {
   const call = await talk(page, seed.agent);
   const { id } = call;
   const colleague = await context.newPage();
@@ -67,7 +80,9 @@ test("a colleague listens to a talk from a page of their own, and the talk conti
   await service.post(`/v1/calls/${id}/say`, { text: "A colleague will join us in a minute." });
   await playsSpeech(colleague);
   for (const one of [page, colleague]) {
-    await expect(one.getByRole("log", { name: "Transcript" })).toContainText("A colleague will join us", { timeout: 20_000 });
+    await expect(one.getByRole("log", { name: "Transcript" })).toContainText("A colleague will join us", {
+      timeout: 20_000,
+    });
   }
 
   // The caller is heard as before when the colleague has gone.

@@ -25,7 +25,9 @@ export async function talk(page: Page, agent: string, greeting = GREETING): Prom
   await settled(page);
   await page.getByLabel("Greeting text").fill(greeting);
   await expect(page.getByText("Uses your unsaved greeting.")).toBeVisible();
-  const placed = page.waitForResponse((response) => response.request().method() === "POST" && response.url().endsWith("/v1/calls"));
+  const placed = page.waitForResponse(
+    (response) => response.request().method() === "POST" && response.url().endsWith("/v1/calls"),
+  );
   await page.getByRole("button", { name: "Talk", exact: true }).click();
   call.id = ((await (await placed).json()) as { id: string }).id;
   await expect(page.getByText("Live", { exact: true })).toBeVisible({ timeout: 20_000 });
@@ -44,7 +46,10 @@ export async function agentOfTones(service: Service, { agent }: Seed): Promise<{
 
 /** The lines of one side in the transcript on the page. */
 export function linesOf(page: Page, who: string) {
-  return page.getByRole("log", { name: "Transcript" }).getByRole("listitem").filter({ hasText: new RegExp(`^${who}`) });
+  return page
+    .getByRole("log", { name: "Transcript" })
+    .getByRole("listitem")
+    .filter({ hasText: new RegExp(`^${who}`) });
 }
 
 export async function endCall(page: Page): Promise<string> {
@@ -59,7 +64,14 @@ export async function openedCall(page: Page): Promise<string> {
   return link?.split("/").at(-1) ?? "";
 }
 
-export type Call = { status: string; direction: string; end_reason: string; turns: number; outcome: unknown; recording_url: string };
+export type Call = {
+  status: string;
+  direction: string;
+  end_reason: string;
+  turns: number;
+  outcome: unknown;
+  recording_url: string;
+};
 
 export async function ended(service: Service, id: string): Promise<Call> {
   await service.ended(id);

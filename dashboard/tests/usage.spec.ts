@@ -20,7 +20,10 @@ const USAGE = {
   ],
 };
 
-test("what calls used is there when they have ended, free of charge with local models", async ({ page, conversation }) => {
+test("what calls used is there when they have ended, free of charge with local models", async ({
+  page,
+  conversation,
+}) => {
   expect(conversation).not.toBe("");
   await page.goto("/usage");
   await settled(page);

@@ -1,10 +1,5 @@
 /** Reading calls: the filtered list, one call and what belongs to it. */
-import {
-  infiniteQueryOptions,
-  queryOptions,
-  type InfiniteData,
-  type QueryClient,
-} from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, type InfiniteData, type QueryClient } from "@tanstack/react-query";
 import { client, take } from "./client";
 import type { FullTranscript } from "./types";
 import type { Call, CallDelivery } from "./queries";
@@ -56,17 +51,14 @@ export const anyCallQuery = (filter: CallFilter) =>
 export const callQuery = (id: string) =>
   queryOptions({
     queryKey: ["calls", id],
-    queryFn: ({ signal }) =>
-      take(client.GET("/v1/calls/{id}", { params: { path: { id } }, signal })),
+    queryFn: ({ signal }) => take(client.GET("/v1/calls/{id}", { params: { path: { id } }, signal })),
   });
 
 export const transcriptQuery = (id: string) =>
   queryOptions({
     queryKey: ["calls", id, "transcript"],
     queryFn: async ({ signal }) => {
-      const answer = await take(
-        client.GET("/v1/calls/{id}/transcript", { params: { path: { id } }, signal }),
-      );
+      const answer = await take(client.GET("/v1/calls/{id}/transcript", { params: { path: { id } }, signal }));
       return answer as FullTranscript;
     },
   });
@@ -83,9 +75,7 @@ export const callEventsQuery = (id: string) =>
   queryOptions({
     queryKey: ["calls", id, "events"],
     queryFn: async ({ signal }) => {
-      const answer = await take(
-        client.GET("/v1/calls/{id}/events", { params: { path: { id } }, signal }),
-      );
+      const answer = await take(client.GET("/v1/calls/{id}/events", { params: { path: { id } }, signal }));
       return (answer as components["schemas"]["CallEvents"]).data;
     },
   });
@@ -109,11 +99,7 @@ type Loaded = InfiniteData<CallPage>;
  * Renews a loaded list in place: its first page, and the rows of `touched` calls that
  * stand further down. Everything else stays as it is, so nothing moves under the reader.
  */
-export async function renewHead(
-  queries: QueryClient,
-  filter: CallFilter,
-  touched: ReadonlySet<string>,
-): Promise<void> {
+export async function renewHead(queries: QueryClient, filter: CallFilter, touched: ReadonlySet<string>): Promise<void> {
   const key = callListQuery(filter).queryKey;
   const before = queries.getQueryData(key);
   if (before === undefined) return;
@@ -133,12 +119,7 @@ export async function renewHead(
 }
 
 /** `now` with the rows of `fresh`, with those of `head` that are new, and none that left. */
-export function merged(
-  now: Loaded,
-  head: CallPage,
-  fresh: ReadonlyMap<string, Call>,
-  filter: CallFilter,
-): Loaded {
+export function merged(now: Loaded, head: CallPage, fresh: ReadonlyMap<string, Call>, filter: CallFilter): Loaded {
   const known = new Set(now.pages.flatMap((each) => each.data.map((call) => call.id)));
   const oldest = head.has_more ? head.data[head.data.length - 1]?.id : "";
   const inHead = new Set(head.data.map((call) => call.id));

@@ -43,9 +43,7 @@ function failure({ status, headers }: Response, body: unknown): ApiError {
  *
  *     const agent = await take(client.GET("/v1/agents/{id}", { params: { path: { id } } }));
  */
-export async function take<T>(
-  answer: Promise<{ data?: T; error?: unknown; response: Response }>,
-): Promise<T> {
+export async function take<T>(answer: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await answer;
   if (!response.ok) throw failure(response, error);
   return (typeof data === "string" && data !== "" ? readJson(data) : undefined) as T;

@@ -50,50 +50,39 @@ export const agentsQuery = queryOptions({
   ...FRESH,
   queryKey: ["agents"],
   queryFn: ({ signal }) =>
-    everyRow((cursor) =>
-      take(client.GET("/v1/agents", { params: { query: { limit: PAGE, cursor } }, signal })),
-    ),
+    everyRow((cursor) => take(client.GET("/v1/agents", { params: { query: { limit: PAGE, cursor } }, signal }))),
 });
 
 export const agentQuery = (id: string) =>
   queryOptions({
     queryKey: ["agents", id],
-    queryFn: ({ signal }) =>
-      take(client.GET("/v1/agents/{id}", { params: { path: { id } }, signal })),
+    queryFn: ({ signal }) => take(client.GET("/v1/agents/{id}", { params: { path: { id } }, signal })),
   });
 
 export const numbersQuery = queryOptions({
   ...FRESH,
   queryKey: ["numbers"],
   queryFn: ({ signal }) =>
-    everyRow((cursor) =>
-      take(client.GET("/v1/numbers", { params: { query: { limit: PAGE, cursor } }, signal })),
-    ),
+    everyRow((cursor) => take(client.GET("/v1/numbers", { params: { query: { limit: PAGE, cursor } }, signal }))),
 });
 
 export const connectionsQuery = queryOptions({
   ...FRESH,
   queryKey: ["connections"],
   queryFn: ({ signal }) =>
-    everyRow((cursor) =>
-      take(client.GET("/v1/connections", { params: { query: { limit: PAGE, cursor } }, signal })),
-    ),
+    everyRow((cursor) => take(client.GET("/v1/connections", { params: { query: { limit: PAGE, cursor } }, signal }))),
 });
 
 export const webhooksQuery = queryOptions({
   ...FRESH,
   queryKey: ["webhooks"],
   queryFn: ({ signal }) =>
-    everyRow((cursor) =>
-      take(client.GET("/v1/webhooks", { params: { query: { limit: PAGE, cursor } }, signal })),
-    ),
+    everyRow((cursor) => take(client.GET("/v1/webhooks", { params: { query: { limit: PAGE, cursor } }, signal }))),
 });
 
 export const apiKeysQuery = queryOptions({
   ...FRESH,
   queryKey: ["api-keys"],
   queryFn: ({ signal }) =>
-    everyRow((cursor) =>
-      take(client.GET("/v1/api-keys", { params: { query: { limit: PAGE, cursor } }, signal })),
-    ),
+    everyRow((cursor) => take(client.GET("/v1/api-keys", { params: { query: { limit: PAGE, cursor } }, signal }))),
 });

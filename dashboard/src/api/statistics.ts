@@ -9,14 +9,12 @@ type Range = NonNullable<operations["show_statistics"]["parameters"]["query"]>;
 export const statisticsQuery = (key: string, range: () => Range) =>
   queryOptions({
     queryKey: ["statistics", key],
-    queryFn: ({ signal }) =>
-      take(client.GET("/v1/statistics", { params: { query: range() }, signal })),
+    queryFn: ({ signal }) => take(client.GET("/v1/statistics", { params: { query: range() }, signal })),
     refetchInterval: 60_000,
   });
 
 export const attentionQuery = queryOptions({
   queryKey: ["attention"],
-  queryFn: ({ signal }) =>
-    take(client.GET("/v1/attention", { signal })).then((answer) => answer.data),
+  queryFn: ({ signal }) => take(client.GET("/v1/attention", { signal })).then((answer) => answer.data),
   refetchInterval: 60_000,
 });

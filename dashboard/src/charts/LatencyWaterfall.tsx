@@ -62,17 +62,11 @@ export function LatencyWaterfall({ turns, open, onOpen }: WaterfallProps) {
                 <span className={styles.bar} style={{ width: `${(turn.total / top) * 100}%` }}>
                   {turn.segments.length === 0 && <span className={styles.whole} />}
                   {turn.segments.map((segment) => (
-                    <span
-                      key={segment.stage}
-                      className={styles[segment.stage]}
-                      style={{ flexGrow: segment.ms }}
-                    />
+                    <span key={segment.stage} className={styles[segment.stage]} style={{ flexGrow: segment.ms }} />
                   ))}
                 </span>
               </span>
-              <span className={turn.total > SLOW_MS ? styles.slow : styles.total}>
-                {milliseconds(turn.total)}
-              </span>
+              <span className={turn.total > SLOW_MS ? styles.slow : styles.total}>{milliseconds(turn.total)}</span>
             </button>
             {open === index && <Parts turn={turn} />}
           </li>

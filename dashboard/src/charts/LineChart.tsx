@@ -11,12 +11,7 @@ export const lineLegend: Legend[] = [
 ];
 
 /** Response times: half of them below the line, 95 of 100 below the dashed one. */
-export function LineChart(props: {
-  label: string;
-  points: Point[];
-  target: number;
-  height?: number;
-}) {
+export function LineChart(props: { label: string; points: Point[]; target: number; height?: number }) {
   const { points, target } = props;
   const highest = Math.max(target * 1.1, ...points.map((point) => point.p95 ?? point.p50 ?? 0));
   return (

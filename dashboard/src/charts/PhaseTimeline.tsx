@@ -14,11 +14,7 @@ export function PhaseTimeline({ phases }: { phases: Phase[] }) {
   return (
     <ol className={styles.phases} aria-label="Phases">
       {phases.map((phase) => (
-        <li
-          key={phase.name}
-          className={styles[phase.tone]}
-          style={{ flexGrow: Math.log10(10 + (phase.ms ?? 0)) }}
-        >
+        <li key={phase.name} className={styles[phase.tone]} style={{ flexGrow: Math.log10(10 + (phase.ms ?? 0)) }}>
           <span className={styles.name}>{phase.name}</span>
           <span className={styles.time} title={absoluteTime(phase.start)}>
             <span className={styles.clock}>{clock(phase.start)}</span>

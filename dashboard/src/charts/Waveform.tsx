@@ -86,7 +86,9 @@ export function Waveform({ peaks, position, tools, onSeek }: WaveformProps) {
   // The page has ← and → for everywhere; a slider has these, too.
   const key = (event: KeyboardEvent) => {
     const time = position.time();
-    const to = { Home: 0, End: length, ArrowUp: time + 1, ArrowDown: time - 1, PageUp: time + 10, PageDown: time - 10 }[event.key];
+    const to = { Home: 0, End: length, ArrowUp: time + 1, ArrowDown: time - 1, PageUp: time + 10, PageDown: time - 10 }[
+      event.key
+    ];
     if (to === undefined) return;
     event.preventDefault();
     position.seek(to);

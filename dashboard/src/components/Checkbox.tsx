@@ -8,7 +8,13 @@ export function Checkbox({ label, hint, ...rest }: CheckboxProps) {
   const id = useId();
   return (
     <div className={styles.row}>
-      <input type="checkbox" {...rest} id={id} className={styles.box} aria-describedby={hint ? `${id}-hint` : undefined} />
+      <input
+        type="checkbox"
+        {...rest}
+        id={id}
+        className={styles.box}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+      />
       <div>
         <label htmlFor={id} className={styles.label}>
           {label}

@@ -45,11 +45,7 @@ export default function CommandPalette(props: { onClose: () => void; onKeys: () 
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className={styles.backdrop} />
-        <Dialog.Popup
-          className={styles.popup}
-          aria-label="Search and commands"
-          initialFocus={input}
-        >
+        <Dialog.Popup className={styles.popup} aria-label="Search and commands" initialFocus={input}>
           <div className={styles.input}>
             <Search aria-hidden="true" />
             <input

@@ -29,9 +29,7 @@ export function Dialog(props: DialogProps) {
           <header className={styles.header}>
             <Base.Title className={styles.title}>{props.title}</Base.Title>
             {!props.stay && (
-              <Base.Close
-                render={<Button variant="ghost" size="small" icon={<X />} aria-label="Close" />}
-              />
+              <Base.Close render={<Button variant="ghost" size="small" icon={<X />} aria-label="Close" />} />
             )}
           </header>
           {props.description && (

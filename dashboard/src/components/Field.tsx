@@ -42,13 +42,7 @@ function described(id: string, { error, hint }: Common) {
   };
 }
 
-export function TextField({
-  label,
-  hint,
-  error,
-  optional,
-  ...rest
-}: Common & InputHTMLAttributes<HTMLInputElement>) {
+export function TextField({ label, hint, error, optional, ...rest }: Common & InputHTMLAttributes<HTMLInputElement>) {
   const id = useId();
   const common = { label, hint, error, optional };
   return (

@@ -12,7 +12,13 @@ type Properties<Value extends string> = {
 };
 
 /** A select whose choice is sent at once. Why it was refused stands below. */
-export function InstantSelect<Value extends string>({ label, value, options, change, wide = false }: Properties<Value>) {
+export function InstantSelect<Value extends string>({
+  label,
+  value,
+  options,
+  change,
+  wide = false,
+}: Properties<Value>) {
   return (
     <div>
       <span className={wide ? `${styles.select} ${styles.wide}` : styles.select}>

@@ -54,12 +54,7 @@ export function Shell({ session }: { session: Session }) {
           onClick={() => setOverlay("menu")}
         />
         <Logo />
-        <Button
-          variant="ghost"
-          icon={<Search />}
-          aria-label="Search"
-          onClick={() => setOverlay("palette")}
-        />
+        <Button variant="ghost" icon={<Search />} aria-label="Search" onClick={() => setOverlay("palette")} />
       </header>
       <main id="main" tabIndex={-1} className={styles.main}>
         <Outlet context={session} />
@@ -68,9 +63,7 @@ export function Shell({ session }: { session: Session }) {
         {navigation}
       </Drawer>
       <Suspense fallback={null}>
-        {overlay === "palette" && (
-          <CommandPalette onClose={close} onKeys={() => setOverlay("keys")} />
-        )}
+        {overlay === "palette" && <CommandPalette onClose={close} onKeys={() => setOverlay("keys")} />}
         {overlay === "keys" && <ShortcutList onClose={close} />}
       </Suspense>
       <PlaceCallHost />
@@ -88,9 +81,7 @@ function Drawer(props: { open: boolean; onClose: () => void; children: React.Rea
           <Dialog.Title className="visually-hidden">Menu</Dialog.Title>
           <div className={styles.brand}>
             <Logo />
-            <Dialog.Close
-              render={<Button variant="ghost" icon={<X />} aria-label="Close menu" />}
-            />
+            <Dialog.Close render={<Button variant="ghost" icon={<X />} aria-label="Close menu" />} />
           </div>
           {props.children}
         </Dialog.Popup>

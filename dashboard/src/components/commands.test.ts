@@ -23,10 +23,7 @@ test("a pasted number may be called or looked for", () => {
   ]);
   for (const command of commands) command.run();
   expect(actions.placeCall).toHaveBeenCalledWith("+12025550100");
-  expect(actions.go.mock.calls).toEqual([
-    ["/calls?to=%2B12025550100"],
-    ["/calls?from=%2B12025550100"],
-  ]);
+  expect(actions.go.mock.calls).toEqual([["/calls?to=%2B12025550100"], ["/calls?from=%2B12025550100"]]);
 });
 
 test("anything else is only a name", () => {

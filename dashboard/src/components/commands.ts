@@ -63,9 +63,7 @@ export function commandGroups(agents: Agent[], numbers: PhoneNumber[], act: Acti
       value: "Agents",
       items: agents.flatMap((agent) => [
         open(agent.id, agent.name, () => act.go(`/agents/${agent.id}`)),
-        open(`talk ${agent.id}`, `Talk to ${agent.name}`, () =>
-          act.go(`/agents/${agent.id}?talk=1`),
-        ),
+        open(`talk ${agent.id}`, `Talk to ${agent.name}`, () => act.go(`/agents/${agent.id}?talk=1`)),
       ]),
     },
     {

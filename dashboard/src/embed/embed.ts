@@ -41,7 +41,12 @@ function start(element: HTMLScriptElement): void {
   const options = readOptions({ ...element.dataset }, address);
   // Worklets come from this script rather than from the service: a page loads those of another host only with CORS.
   const worklets = { microphone: blobAddress(microphoneCode), speaker: blobAddress(speakerCode) };
-  const session = new TalkSession({ worklets, placeCall: () => placeCall(options, address), refusal, hangUp: () => undefined });
+  const session = new TalkSession({
+    worklets,
+    placeCall: () => placeCall(options, address),
+    refusal,
+    hangUp: () => undefined,
+  });
   const view = new EmbedView(options, {
     talk: () => session.dispatch({ type: isActive(session.state) ? "end" : "talk" }),
     microphone: () => session.pressMicrophone(),

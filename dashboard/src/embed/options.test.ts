@@ -11,7 +11,13 @@ test("a token belongs to the service that sent the script", () => {
 });
 
 test("attributes have defaults", () => {
-  expect(readOptions({}, SCRIPT)).toEqual({ url: null, tokenUrl: null, label: "Talk to us", agent: "Agent", target: null });
+  expect(readOptions({}, SCRIPT)).toEqual({
+    url: null,
+    tokenUrl: null,
+    label: "Talk to us",
+    agent: "Agent",
+    target: null,
+  });
   expect(readOptions({ token: "t", label: "Call", agent: "Ava", target: "#call" }, SCRIPT)).toEqual({
     url: "wss://voice.example.com/media/web/t",
     tokenUrl: null,

@@ -65,9 +65,7 @@ test.each([
   [0, false, "$0.00"],
   [0.0143, true, "at least $0.0143"],
   [null, false, "–"],
-] as const)("%s dollars read %s", (dollars, unpriced, text) =>
-  expect(cost(dollars, unpriced)).toBe(text),
-);
+] as const)("%s dollars read %s", (dollars, unpriced, text) => expect(cost(dollars, unpriced)).toBe(text));
 
 test.each([
   ["+12025550100", "+1 202 555 0100"],

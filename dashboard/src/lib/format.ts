@@ -73,9 +73,7 @@ export function spokenDuration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const minutes = Math.floor(whole / 60);
   const part = (count: number, unit: string) => `${count} ${unit}${count === 1 ? "" : "s"}`;
-  return minutes === 0
-    ? part(whole, "second")
-    : `${part(minutes, "minute")} ${part(whole % 60, "second")}`;
+  return minutes === 0 ? part(whole, "second") : `${part(minutes, "minute")} ${part(whole % 60, "second")}`;
 }
 
 /** "18,402" */

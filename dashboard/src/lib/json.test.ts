@@ -10,7 +10,10 @@ test("long integers keep their digits, alone and nested", () => {
 });
 
 test("other numbers are numbers", () => {
-  expect(readJson('{"seconds":1.25,"bytes":9007199254740991}')).toEqual({ seconds: 1.25, bytes: Number.MAX_SAFE_INTEGER });
+  expect(readJson('{"seconds":1.25,"bytes":9007199254740991}')).toEqual({
+    seconds: 1.25,
+    bytes: Number.MAX_SAFE_INTEGER,
+  });
   expect(readJson('{"id":1234567890123456789,"seconds":1.25}')).toMatchObject({ seconds: 1.25 });
 });
 

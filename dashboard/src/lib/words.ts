@@ -33,7 +33,7 @@ export const END_REASONS: Record<string, string> = {
   silence: "Silence",
   max_duration: "Longest duration reached",
   drained: "The service stopped",
-};
+} satisfies Record<Schemas["CallEndReason"], string>;
 
 export const ERROR_CODES: Record<string, string> = {
   carrier_unauthorized: "Credentials refused",
@@ -47,7 +47,7 @@ export const ERROR_CODES: Record<string, string> = {
   provider_timeout: "Provider timed out",
   pipeline_error: "Speech pipeline failed",
   unknown_error: "Unknown error",
-};
+} satisfies Record<Schemas["CallFailure"], string>;
 
 /** Why a call ended, in words; empty while it lives. */
 export function endWords(call: Pick<Schemas["Call"], "end_reason" | "error_code">): string {

@@ -18,7 +18,13 @@ export function Keypad({ onPress, onClose }: { onPress: (digit: string) => void;
       }}
     >
       {KEYS.map((key, index) => (
-        <button key={key} ref={index === 0 ? first : undefined} type="button" className={styles.key} onClick={() => onPress(key)}>
+        <button
+          key={key}
+          ref={index === 0 ? first : undefined}
+          type="button"
+          className={styles.key}
+          onClick={() => onPress(key)}
+        >
           {key}
         </button>
       ))}

@@ -133,7 +133,9 @@ function Stage({ session, state, agentName }: StageProps) {
       <Meter session={session} state={state} />
       <p role="status">{hintWords(state, agentName, isSpeaking, seconds)}</p>
       {isBlocked && (
-        <p className={styles.blocked}>No question? The browser may block the microphone: look at the left of the address bar.</p>
+        <p className={styles.blocked}>
+          No question? The browser may block the microphone: look at the left of the address bar.
+        </p>
       )}
     </div>
   );

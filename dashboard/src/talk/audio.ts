@@ -2,10 +2,7 @@
 
 import type { Refusal } from "./talk-state";
 
-export type SpeakerInput =
-  | { type: "audio"; pcm: ArrayBuffer }
-  | { type: "mark"; name: string }
-  | { type: "clear" };
+export type SpeakerInput = { type: "audio"; pcm: ArrayBuffer } | { type: "mark"; name: string } | { type: "clear" };
 
 export type SpeakerOutput = { type: "mark"; name: string } | { type: "loudness"; loudness: number };
 

@@ -15,7 +15,11 @@ test("the service's texts are read", () => {
     type: "end",
     reason: "provider_timeout",
   });
-  expect(parseMessage('{"type":"state","state":"speaking"}')).toEqual({ type: "state", state: "speaking", resume: null });
+  expect(parseMessage('{"type":"state","state":"speaking"}')).toEqual({
+    type: "state",
+    state: "speaking",
+    resume: null,
+  });
   expect(parseMessage('{"type":"state","state":"listening","resume":"r1"}')).toMatchObject({ resume: "r1" });
   expect(parseMessage('{"type":"start","sample_rate":16000}')).toEqual({ type: "start", rtc: false });
   expect(parseMessage('{"type":"start","sample_rate":16000,"rtc":true}')).toEqual({ type: "start", rtc: true });
@@ -33,10 +37,7 @@ test.each([
   '{"type":"transcript","role":"nobody"}',
   '{"type":"rtc_answer"}',
   '{"type":"transport","transport":"pigeon"}',
-])(
-  "%j is passed over",
-  (text) => expect(parseMessage(text)).toBeNull(),
-);
+])("%j is passed over", (text) => expect(parseMessage(text)).toBeNull());
 
 test("a latency is taken apart by its stages", () => {
   const text = JSON.stringify({

@@ -3,7 +3,16 @@
 import { microphoneRefusal, openAudio, type TalkAudio, type Worklets } from "./audio";
 import { parseMessage } from "./protocol";
 import { PLAYOUT_MS, RtcSession } from "./rtc";
-import { IDLE, isActive, transition, type Effect, type Input, type Refusal, type TalkCall, type TalkState } from "./talk-state";
+import {
+  IDLE,
+  isActive,
+  transition,
+  type Effect,
+  type Input,
+  type Refusal,
+  type TalkCall,
+  type TalkState,
+} from "./talk-state";
 
 export interface TalkOptions {
   worklets: Worklets;

@@ -83,7 +83,12 @@ describe("a refusal", () => {
   });
 
   test("of the service keeps its words", () => {
-    const refusal = { kind: "service", status: 429, code: "concurrent_calls", detail: "All 20 calls are in use." } as const;
+    const refusal = {
+      kind: "service",
+      status: 429,
+      code: "concurrent_calls",
+      detail: "All 20 calls are in use.",
+    } as const;
     const { state } = play([{ type: "talk" }, { type: "microphone_opened" }, { type: "call_refused", refusal }]);
     expect(state.refusal).toEqual(refusal);
   });
@@ -108,13 +113,18 @@ describe("Cancel", () => {
 
   test("while the call is being placed hangs it up once it exists", () => {
     const cancelled = play([{ type: "talk" }, { type: "microphone_opened" }, { type: "end" }]).state;
-    expect(play([{ type: "call_placed", call: CALL }], cancelled).effects).toEqual([{ type: "hang_up_call", id: "c1" }]);
+    expect(play([{ type: "call_placed", call: CALL }], cancelled).effects).toEqual([
+      { type: "hang_up_call", id: "c1" },
+    ]);
   });
 });
 
 describe("the transcript", () => {
   test("grows in place while a line is open, and the next line follows it", () => {
-    const { state } = play([SAYS("caller", "Hi", false), SAYS("caller", "Hi, it’s Sarah."), SAYS("agent", "Hello", false)], play(LIVE).state);
+    const { state } = play(
+      [SAYS("caller", "Hi", false), SAYS("caller", "Hi, it’s Sarah."), SAYS("agent", "Hello", false)],
+      play(LIVE).state,
+    );
     expect(state.lines.map(({ role, text, final }) => [role, text, final])).toEqual([
       ["caller", "Hi, it’s Sarah.", true],
       ["agent", "Hello", false],
@@ -139,7 +149,12 @@ describe("the transcript", () => {
   test("puts a latency beside the agent's latest line", () => {
     const latency = { totalMs: 438, turnMs: 200, modelMs: 100, voiceMs: 100, playMs: 38 };
     const { state } = play(
-      [SAYS("agent", "Hello."), SAYS("caller", "Friday."), SAYS("agent", "Gladly.", false), message({ type: "latency", latency })],
+      [
+        SAYS("agent", "Hello."),
+        SAYS("caller", "Friday."),
+        SAYS("agent", "Gladly.", false),
+        message({ type: "latency", latency }),
+      ],
       play(LIVE).state,
     );
     expect(state.lines.map(({ latencyMs }) => latencyMs)).toEqual([null, null, 438]);
@@ -149,7 +164,12 @@ describe("the transcript", () => {
   test("keeps a latency for the answer whose words come after it", () => {
     const latency = { totalMs: 438, turnMs: 200, modelMs: 100, voiceMs: 100, playMs: 38 };
     const { state } = play(
-      [SAYS("agent", "Hello."), SAYS("caller", "Friday."), message({ type: "latency", latency }), SAYS("agent", "Gladly.")],
+      [
+        SAYS("agent", "Hello."),
+        SAYS("caller", "Friday."),
+        message({ type: "latency", latency }),
+        SAYS("agent", "Gladly."),
+      ],
       play(LIVE).state,
     );
     expect(state.lines.map(({ latencyMs }) => latencyMs)).toEqual([null, null, 438]);
@@ -158,7 +178,12 @@ describe("the transcript", () => {
   test("keeps a latency for its answer where the caller's words come later, too", () => {
     const latency = { totalMs: 438, turnMs: 200, modelMs: 100, voiceMs: 100, playMs: 38 };
     const { state } = play(
-      [SAYS("agent", "Hello."), message({ type: "latency", latency }), SAYS("caller", "Friday."), SAYS("agent", "Gladly.")],
+      [
+        SAYS("agent", "Hello."),
+        message({ type: "latency", latency }),
+        SAYS("caller", "Friday."),
+        SAYS("agent", "Gladly."),
+      ],
       play(LIVE).state,
     );
     expect(state.lines.map(({ latencyMs }) => latencyMs)).toEqual([null, null, 438]);
@@ -204,7 +229,9 @@ describe("a lost microphone", () => {
   });
 
   test("is not asked for after the call", () => {
-    expect(play([{ type: "end" }, { type: "microphone_lost" }], play(LIVE).state).effects.at(-1)).toEqual({ type: "release" });
+    expect(play([{ type: "end" }, { type: "microphone_lost" }], play(LIVE).state).effects.at(-1)).toEqual({
+      type: "release",
+    });
   });
 });
 
@@ -249,7 +276,10 @@ describe("the end", () => {
   });
 
   test("by the agent has the API's reason, and a socket that closes then changes nothing", () => {
-    const { state } = play([message({ type: "end", reason: "agent_hangup" }), { type: "socket_closed", code: 1000 }], play(LIVE).state);
+    const { state } = play(
+      [message({ type: "end", reason: "agent_hangup" }), { type: "socket_closed", code: 1000 }],
+      play(LIVE).state,
+    );
     expect(state).toMatchObject({ phase: "ended", endReason: "agent_hangup" });
   });
 
@@ -310,14 +340,20 @@ describe("audio over WebRTC", () => {
     const failed = play([{ type: "rtc_failed" }], play(LIVE).state);
     expect(failed).toMatchObject({ state: { phase: "live" }, effects: [{ type: "close_rtc" }] });
     const refused = play([message({ type: "rtc_unavailable" })], play(LIVE).state);
-    expect(refused).toMatchObject({ state: { phase: "live", transport: "websocket" }, effects: [{ type: "close_rtc" }] });
+    expect(refused).toMatchObject({
+      state: { phase: "live", transport: "websocket" },
+      effects: [{ type: "close_rtc" }],
+    });
   });
 
   test("goes on while the socket is lost", () => {
     const lost = play([{ type: "socket_closed", code: 1006 }], play(OVER_UDP).state);
     expect(lost.state).toMatchObject({ phase: "reconnecting", transport: "udp" });
     expect(lost.effects.some(({ type }) => type === "close_rtc")).toBe(false);
-    const resumed = play([{ type: "socket_opened" }, START(true), STATE("listening", "r2"), TRANSPORT("udp")], lost.state);
+    const resumed = play(
+      [{ type: "socket_opened" }, START(true), STATE("listening", "r2"), TRANSPORT("udp")],
+      lost.state,
+    );
     expect(resumed.state).toMatchObject({ phase: "live", transport: "udp" });
     expect(resumed.effects.some(({ type }) => type === "open_rtc")).toBe(false);
   });

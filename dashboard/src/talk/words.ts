@@ -1,6 +1,9 @@
 /** What the Talk panel says. Pure. */
 
+import type { components } from "../api/schema";
 import type { Refusal, TalkState } from "./talk-state";
+
+type Schemas = components["schemas"];
 
 /** Why a conversation did not come about, and what to do. */
 export function refusalWords(refusal: Refusal): string {
@@ -38,7 +41,7 @@ const END: Record<string, string> = {
   pipeline_error: "A provider failed.",
   no_answer: "The call was not connected in time.",
   no_media: "No audio arrived.",
-};
+} satisfies Record<Schemas["CallEndReason"] | "lost", string> & Partial<Record<Schemas["CallFailure"], string>>;
 
 /** Why a conversation ended. */
 export function endWords(reason: string | null): string {
@@ -56,7 +59,8 @@ export function hintWords(state: TalkState, agentName: string, isSpeaking: boole
       return `Connection lost. ${remainingSeconds} s left`;
     case "live":
       if (state.microphone === "lost") return "The microphone is gone. Looking for another one.";
-      if (state.microphone === "missing") return "No microphone: the agent does not hear you. Connect one, or try again.";
+      if (state.microphone === "missing")
+        return "No microphone: the agent does not hear you. Connect one, or try again.";
       if (state.muted) return isSpeaking ? "You are muted. The agent does not hear you." : "You are muted.";
       if (state.agent === "speaking") return `${agentName} is speaking. Talk over it to interrupt.`;
       if (state.agent === "thinking") return `${agentName} is thinking.`;

@@ -7,4 +7,7 @@ declare class AudioWorkletProcessor {
   process(inputs: Float32Array[][], outputs: Float32Array[][]): boolean;
 }
 
-declare function registerProcessor(name: string, processor: new (options?: AudioWorkletNodeOptions) => AudioWorkletProcessor): void;
+declare function registerProcessor(
+  name: string,
+  processor: new (options?: AudioWorkletNodeOptions) => AudioWorkletProcessor,
+): void;

@@ -165,7 +165,14 @@ function Problems({ state }: { state: DraftState }) {
     <div className={styles.notices}>
       <ScriptNotice />
       {state.isOutdated && (
-        <Notice tone="warn" action={<Button size="small" onClick={state.discard}>Load it</Button>}>
+        <Notice
+          tone="warn"
+          action={
+            <Button size="small" onClick={state.discard}>
+              Load it
+            </Button>
+          }
+        >
           Somebody saved a newer version. Saving yours keeps both changes, field by field.
         </Notice>
       )}

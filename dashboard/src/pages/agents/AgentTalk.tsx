@@ -40,7 +40,9 @@ export function AgentTalk({ saved, draft }: { saved: JsonObject | null; draft: J
       focused={search.has("talk")}
       placeCall={placeCall}
       refusal={refusalOf}
-      hangUp={(id) => void take(client.POST("/v1/calls/{id}/hangup", { params: { path: { id } } })).catch(() => undefined)}
+      hangUp={(id) =>
+        void take(client.POST("/v1/calls/{id}/hangup", { params: { path: { id } } })).catch(() => undefined)
+      }
       obstacle={saved ? null : "Save the agent to talk to it."}
       note={saved ? noteOf(saved, draft) : undefined}
     />

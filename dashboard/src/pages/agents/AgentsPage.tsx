@@ -100,7 +100,9 @@ function AgentTable({ agents }: { agents: Agent[] }) {
                       {agent.name}
                     </Link>
                     <span className={rows.sub}>
-                      {[`Version ${agent.version}`, agent.language ?? "en-US", trafficWords(agent)].filter(Boolean).join(" · ")}
+                      {[`Version ${agent.version}`, agent.language ?? "en-US", trafficWords(agent)]
+                        .filter(Boolean)
+                        .join(" · ")}
                     </span>
                     <span className={`${rows.sub} ${rows.onPhone}`}>
                       {modelOf(agent, connections.data)} · <RelativeTime at={agent.updated_at} />
@@ -134,7 +136,8 @@ function providerOf(id: string | null | undefined, connections: Connection[] | u
 }
 
 function modelOf(agent: Agent, connections: Connection[] | undefined): string {
-  if (agent.realtime) return agent.realtime.model ?? `${providerOf(agent.realtime.connection_id, connections) ?? "–"}, speech to speech`;
+  if (agent.realtime)
+    return agent.realtime.model ?? `${providerOf(agent.realtime.connection_id, connections) ?? "–"}, speech to speech`;
   if (!agent.llm?.connection_id) return "Scripted dialogue";
   return agent.llm.model ?? providerOf(agent.llm.connection_id, connections) ?? "–";
 }

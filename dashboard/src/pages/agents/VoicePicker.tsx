@@ -29,7 +29,8 @@ export function VoicePicker({ connectionId }: { connectionId: string }) {
   const voices = useQuery({
     enabled: mayAsk,
     queryKey: ["connections", connectionId, "voices"],
-    queryFn: ({ signal }) => take(client.GET("/v1/connections/{id}/voices", { params: { path: { id: connectionId } }, signal })),
+    queryFn: ({ signal }) =>
+      take(client.GET("/v1/connections/{id}/voices", { params: { path: { id: connectionId } }, signal })),
     staleTime: 10 * 60_000,
     retry: false,
   });
@@ -50,7 +51,14 @@ export function VoicePicker({ connectionId }: { connectionId: string }) {
   if (voices.isError) {
     const why = isMissing(voices.error) ? undefined : asApiError(voices.error).detail;
     return connectionId === "local" ? null : (
-      <TextRow path="tts.voice" label="Voice" optional nullable placeholder="The connection’s" hint={why ?? "The provider’s name of the voice."} />
+      <TextRow
+        path="tts.voice"
+        label="Voice"
+        optional
+        nullable
+        placeholder="The connection’s"
+        hint={why ?? "The provider’s name of the voice."}
+      />
     );
   }
 
@@ -116,7 +124,13 @@ export function VoicePicker({ connectionId }: { connectionId: string }) {
         </div>
       )}
       {!voices.data.complete && (
-        <TextRow path="tts.voice" label="Another voice" optional nullable hint="The provider knows more voices: enter its name." />
+        <TextRow
+          path="tts.voice"
+          label="Another voice"
+          optional
+          nullable
+          hint="The provider knows more voices: enter its name."
+        />
       )}
       {sample.error && (
         <p role="alert" className={styles.error}>

@@ -141,7 +141,13 @@ export function WordsRow({ path, ...rest }: FieldProps & { rows?: number; placeh
       onBlur={() => setTyped(null)}
       onChange={(event) => {
         setTyped(event.target.value);
-        set(path, event.target.value.split("\n").map((word) => word.trim()).filter(Boolean));
+        set(
+          path,
+          event.target.value
+            .split("\n")
+            .map((word) => word.trim())
+            .filter(Boolean),
+        );
       }}
     />
   );

@@ -28,7 +28,9 @@ function property(schema: Schema, key: string): Schema | undefined {
 }
 
 function schemaAt(path: string): Schema {
-  return path.split(".").reduce((schema, key) => resolved(property(schema, key)), openapi.components.schemas.CreateAgent ?? {});
+  return path
+    .split(".")
+    .reduce((schema, key) => resolved(property(schema, key)), openapi.components.schemas.CreateAgent ?? {});
 }
 
 test.each(Object.entries(LIMITS))("%s has the range of the API", (path, [minimum, maximum]) => {

@@ -2,7 +2,13 @@ import { expect, test } from "vitest";
 import { differences } from "./draft";
 import { shareOf, trafficWords } from "./traffic";
 
-const agent = { version: 3, traffic: [{ version: 1, percent: 90 }, { version: 3, percent: 10 }] };
+const agent = {
+  version: 3,
+  traffic: [
+    { version: 1, percent: 90 },
+    { version: 3, percent: 10 },
+  ],
+};
 
 test("the page shows a split by version, and nothing without one", () => {
   expect(trafficWords(agent)).toBe("90% of new calls get version 1, 10% version 3");

@@ -50,9 +50,7 @@ export function CallRows(props: CallRowsProps) {
     if (hasMore && last >= calls.length - AHEAD) loadMore();
   }, [last, calls.length, hasMore, loadMore]);
 
-  const chosen = useChosenRow(calls, props.search, (index) =>
-    virtual.scrollToIndex(index, { align: "auto" }),
-  );
+  const chosen = useChosenRow(calls, props.search, (index) => virtual.scrollToIndex(index, { align: "auto" }));
   return (
     <div role="table" aria-label="Calls" aria-rowcount={hasMore ? -1 : calls.length + 1}>
       <div role="row" aria-rowindex={1} className={styles.head}>
@@ -97,14 +95,7 @@ export function CallRows(props: CallRowsProps) {
   );
 }
 
-function CallRow(props: {
-  call: Call;
-  index: number;
-  top: number;
-  chosen: boolean;
-  agent: string;
-  search: string;
-}) {
+function CallRow(props: { call: Call; index: number; top: number; chosen: boolean; agent: string; search: string }) {
   const { call } = props;
   const when = isLive(call) ? "now" : <RelativeTime at={call.created_at} brief />;
   return (

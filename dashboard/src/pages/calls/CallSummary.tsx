@@ -83,22 +83,12 @@ function phases(call: Call): Phase[] {
       name,
       start,
       ms: next ? new Date(next[1]).getTime() - start.getTime() : null,
-      tone: ended
-        ? call.status === "failed"
-          ? "bad"
-          : "good"
-        : name === "In progress"
-          ? "talk"
-          : "before",
+      tone: ended ? (call.status === "failed" ? "bad" : "good") : name === "In progress" ? "talk" : "before",
     };
   });
 }
 
-function Player(props: {
-  address: string;
-  transcript: FullTranscript | undefined;
-  onSeek: (seconds: number) => void;
-}) {
+function Player(props: { address: string; transcript: FullTranscript | undefined; onSeek: (seconds: number) => void }) {
   const playback = useContext(PlaybackContext);
   const { peaks, error } = usePeaks(props.address);
   const playing = usePlayback((one) => one.playing, false);
@@ -147,12 +137,7 @@ function Player(props: {
         <span>Agent</span>
       </div>
       {peaks ? (
-        <Waveform
-          peaks={peaks}
-          position={position}
-          tools={toolSpans(props.transcript)}
-          onSeek={props.onSeek}
-        />
+        <Waveform peaks={peaks} position={position} tools={toolSpans(props.transcript)} onSeek={props.onSeek} />
       ) : (
         <Skeleton height={112} />
       )}
@@ -162,8 +147,6 @@ function Player(props: {
 
 function toolSpans(transcript: FullTranscript | undefined): Span[] {
   return (transcript?.tool_calls ?? []).flatMap((tool) =>
-    tool.duration_ms === null
-      ? []
-      : [{ from: tool.start_ms / 1000, to: (tool.start_ms + tool.duration_ms) / 1000 }],
+    tool.duration_ms === null ? [] : [{ from: tool.start_ms / 1000, to: (tool.start_ms + tool.duration_ms) / 1000 }],
   );
 }

@@ -37,16 +37,9 @@ export function Component() {
       <div className={styles.bar}>
         <div className={styles.tabs} role="group" aria-label="Show">
           {TABS.map(([name, title]) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={tab === name}
-              onClick={() => choose(name)}
-            >
+            <button key={name} type="button" aria-pressed={tab === name} onClick={() => choose(name)}>
               {title}
-              {name === "live" && live !== undefined && live > 0 && (
-                <span className={styles.live}>{live}</span>
-              )}
+              {name === "live" && live !== undefined && live > 0 && <span className={styles.live}>{live}</span>}
             </button>
           ))}
         </div>

@@ -14,26 +14,18 @@ export function CostCard({ call }: { call: Call }) {
   if (!usage) {
     return (
       <Card title="Cost">
-        <p className="muted">
-          {isLive(call) ? "Known when the call has ended." : "Nothing was used."}
-        </p>
+        <p className="muted">{isLive(call) ? "Known when the call has ended." : "Nothing was used."}</p>
       </Card>
     );
   }
   const parts = partsOf(usage, call);
   const priced = parts.filter((part) => part.usd !== null && part.usd > 0);
   return (
-    <Card
-      title="Cost"
-      action={<span className={styles.total}>{cost(usage.cost_usd, usage.unpriced)}</span>}
-    >
+    <Card title="Cost" action={<span className={styles.total}>{cost(usage.cost_usd, usage.unpriced)}</span>}>
       {priced.length > 0 && (
         <div className={styles.split} aria-hidden="true">
           {priced.map((part) => (
-            <span
-              key={part.name}
-              style={{ flexGrow: part.usd ?? 0, background: `var(${part.colour})` }}
-            />
+            <span key={part.name} style={{ flexGrow: part.usd ?? 0, background: `var(${part.colour})` }} />
           ))}
         </div>
       )}

@@ -133,9 +133,7 @@ function Delivery({ delivery, named }: { delivery: CallDelivery; named: boolean 
             <li key={attempt.number}>
               <span>{attempt.number}</span>
               <span>{clock(new Date(attempt.started_at))}</span>
-              <Badge tone={succeeded(attempt.status) ? "good" : "bad"}>
-                {attempt.status ?? "no answer"}
-              </Badge>
+              <Badge tone={succeeded(attempt.status) ? "good" : "bad"}>{attempt.status ?? "no answer"}</Badge>
               <span>{attempt.duration_ms === null ? "" : milliseconds(attempt.duration_ms)}</span>
               <code title={attempt.error ?? attempt.response_excerpt ?? undefined}>
                 {attempt.error ?? attempt.response_excerpt}

@@ -1,12 +1,15 @@
 import { CircleAlert } from "lucide-react";
 import type { Call } from "../../api/queries";
+import type { components } from "../../api/schema";
 import { ButtonLink } from "../../components/Button";
 import { endWords } from "../../lib/words";
 import styles from "./CallPage.module.css";
 import { otherParty } from "./cells";
 import { PlaceCallButton } from "./PlaceCall";
 
-/** What each failure means for whoever reads it. */
+type Code = components["schemas"]["CallFailure"];
+
+/** Explains each failure in a sentence. */
 const SENTENCES: Record<string, string> = {
   carrier_unauthorized: "The carrier refuses the connection’s credentials.",
   carrier_error: "The carrier failed. Calls may work again in a moment.",
@@ -18,7 +21,7 @@ const SENTENCES: Record<string, string> = {
   config_error: "The agent or its connections are not set up completely.",
   provider_timeout: "A provider did not answer in time.",
   pipeline_error: "Listening, thinking or speaking failed.",
-};
+} satisfies Record<Exclude<Code, "unknown_error">, string>;
 const CREDENTIALS = new Set(["carrier_unauthorized"]);
 const AGENT = new Set(["config_error", "provider_timeout", "pipeline_error"]);
 
@@ -34,15 +37,11 @@ export function Failure({ call }: { call: Call }) {
         {call.error && <p>{call.error}</p>}
       </div>
       {CREDENTIALS.has(code) ? (
-        <ButtonLink to={`/connections/${call.carrier.connection_id}`}>
-          Enter a new token
-        </ButtonLink>
+        <ButtonLink to={`/connections/${call.carrier.connection_id}`}>Enter a new token</ButtonLink>
       ) : AGENT.has(code) ? (
         <ButtonLink to={`/agents/${call.agent_id}`}>Open agent</ButtonLink>
       ) : (
-        <PlaceCallButton draft={{ to: otherParty(call), agentId: call.agent_id }}>
-          Call again
-        </PlaceCallButton>
+        <PlaceCallButton draft={{ to: otherParty(call), agentId: call.agent_id }}>Call again</PlaceCallButton>
       )}
     </div>
   );

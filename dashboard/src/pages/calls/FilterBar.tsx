@@ -70,12 +70,7 @@ export function FilterBar({ search, onChange, agents }: FilterBarProps) {
         </Button>
         {open && (
           <div role="dialog" aria-label="Filter" className={styles.popup}>
-            <Fields
-              search={search}
-              onChange={onChange}
-              agents={agents ?? []}
-              numbers={numbers.data ?? []}
-            />
+            <Fields search={search} onChange={onChange} agents={agents ?? []} numbers={numbers.data ?? []} />
           </div>
         )}
       </div>
@@ -84,11 +79,7 @@ export function FilterBar({ search, onChange, agents }: FilterBarProps) {
           <span>
             <i>{NAMES[name]}</i> {words(name, value, agents, numbers.data)}
           </span>
-          <button
-            type="button"
-            aria-label={`Remove filter ${NAMES[name]}`}
-            onClick={() => onChange({ [name]: null })}
-          >
+          <button type="button" aria-label={`Remove filter ${NAMES[name]}`} onClick={() => onChange({ [name]: null })}>
             <X />
           </button>
         </span>
@@ -127,8 +118,7 @@ function Fields(props: {
 }) {
   const { search, onChange } = props;
   const value = (name: FilterName) => search.get(name) ?? "";
-  const set = (name: FilterName) => (event: { target: { value: string } }) =>
-    onChange({ [name]: event.target.value });
+  const set = (name: FilterName) => (event: { target: { value: string } }) => onChange({ [name]: event.target.value });
   const select = (name: FilterName, options: [string, string][]) => (
     <SelectField label={NAMES[name]} value={value(name)} onChange={set(name)}>
       <option value="">Any</option>

@@ -39,12 +39,7 @@ export function ListenButton({ call }: { call: Call }) {
           Listen
         </Button>
       ) : (
-        <Button
-          icon={<EarOff />}
-          busy={phase === "connecting"}
-          aria-pressed={phase === "on"}
-          onClick={listening.stop}
-        >
+        <Button icon={<EarOff />} busy={phase === "connecting"} aria-pressed={phase === "on"} onClick={listening.stop}>
           Stop listening
         </Button>
       )}

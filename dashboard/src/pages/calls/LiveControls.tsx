@@ -117,8 +117,7 @@ export function HangUpButton({ call }: { call: Call }) {
   const session = useSession();
   const queries = useQueryClient();
   const hangUp = useMutation({
-    mutationFn: () =>
-      take(client.POST("/v1/calls/{id}/hangup", { params: { path: { id: call.id } } })),
+    mutationFn: () => take(client.POST("/v1/calls/{id}/hangup", { params: { path: { id: call.id } } })),
     onSuccess: (ended) => {
       queries.setQueryData(callQuery(call.id).queryKey, ended);
       void queries.invalidateQueries({ queryKey: ["calls", call.id] });

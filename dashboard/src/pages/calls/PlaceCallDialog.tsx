@@ -4,13 +4,7 @@ import { Link, useNavigate } from "react-router";
 import { callQuery } from "../../api/calls";
 import { client, take } from "../../api/client";
 import { asApiError, type ApiError } from "../../api/errors";
-import {
-  agentsQuery,
-  connectionsQuery,
-  numbersQuery,
-  type Agent,
-  type PhoneNumber,
-} from "../../api/queries";
+import { agentsQuery, connectionsQuery, numbersQuery, type Agent, type PhoneNumber } from "../../api/queries";
 import { Button } from "../../components/Button";
 import { Dialog } from "../../components/Dialog";
 import { ErrorText } from "../../components/ErrorNotice";
@@ -55,12 +49,7 @@ export default function PlaceCallDialog({ draft, onClose }: { draft: Draft; onCl
   );
 }
 
-function Form(props: {
-  draft: Draft;
-  agents: Agent[];
-  numbers: PhoneNumber[];
-  onClose: () => void;
-}) {
+function Form(props: { draft: Draft; agents: Agent[]; numbers: PhoneNumber[]; onClose: () => void }) {
   const { draft, agents, numbers } = props;
   const [to, setTo] = useState(draft.to ?? "");
   const [agentId, setAgentId] = useState(draft.agentId ?? agents[0]?.id ?? "");
@@ -171,11 +160,7 @@ function atField(error: ApiError, names: string[]): boolean {
 }
 
 /** Numbers to try, where the call would go over the simulated network. */
-function Simulated(props: {
-  numbers: PhoneNumber[];
-  from: string;
-  onChoose: (number: string) => void;
-}) {
+function Simulated(props: { numbers: PhoneNumber[]; from: string; onChoose: (number: string) => void }) {
   const connections = useQuery(connectionsQuery);
   const number = props.numbers.find((one) => one.number === props.from);
   const connection = connections.data?.find((one) => one.id === number?.connection_id);

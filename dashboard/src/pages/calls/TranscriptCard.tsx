@@ -58,10 +58,7 @@ export function TranscriptCard(props: TranscriptProps) {
 }
 
 function Lines({ call, agent, transcript, onSeek }: TranscriptProps & { transcript: FullTranscript }) {
-  const current = usePlayback(
-    (playback) => (playback.time > 0 ? lineAt(transcript, playback.time) : -1),
-    -1,
-  );
+  const current = usePlayback((playback) => (playback.time > 0 ? lineAt(transcript, playback.time) : -1), -1);
   const plays = call.recording_url !== null;
   return (
     <ol className={styles.transcript}>
@@ -98,9 +95,7 @@ function Line({ entry, agent }: { entry: Extract<Entry, { kind: "line" }>; agent
         {!goesOn && (
           <span className={styles.speaker} data-role={line.role}>
             {line.role === "agent" ? agent : "Caller"}
-            {wait !== null && (
-              <span className={wait > SLOW_MS ? styles.slow : undefined}>{milliseconds(wait)}</span>
-            )}
+            {wait !== null && <span className={wait > SLOW_MS ? styles.slow : undefined}>{milliseconds(wait)}</span>}
           </span>
         )}
         <span className={styles.words}>

@@ -38,9 +38,7 @@ export function Length({ call }: { call: Call }) {
 function Running({ since }: { since: string | null }) {
   const now = useNow();
   if (since === null) return <>–</>;
-  return (
-    <span className={styles.running}>{duration((now - new Date(since).getTime()) / 1000)}</span>
-  );
+  return <span className={styles.running}>{duration((now - new Date(since).getTime()) / 1000)}</span>;
 }
 
 /** The summary of a call's response times. */

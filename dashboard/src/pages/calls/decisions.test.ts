@@ -24,7 +24,11 @@ test("a probability is rounded to whole percents, and may be missing", () => {
 });
 
 test("evidence says with its sign how much it counted", () => {
-  expect(chip({ name: "open_word", value: 1, weight: -2.6 })).toEqual({ name: "Open word", weight: "−2.6", tone: "warn" });
+  expect(chip({ name: "open_word", value: 1, weight: -2.6 })).toEqual({
+    name: "Open word",
+    weight: "−2.6",
+    tone: "warn",
+  });
   expect(chip({ name: "answer", value: 0.5, weight: 3 })).toEqual({ name: "Answer", weight: "+1.5", tone: "good" });
   expect(chip({ name: "dictation_complete", value: 0, weight: 4 })).toEqual({
     name: "Dictation complete",

@@ -12,18 +12,12 @@ test("the address is the filter", () => {
 });
 
 test("live calls are those that have not ended", () => {
-  expect(filterOf(new URLSearchParams("show=live")).status).toEqual([
-    "queued",
-    "dialing",
-    "in_progress",
-  ]);
+  expect(filterOf(new URLSearchParams("show=live")).status).toEqual(["queued", "dialing", "in_progress"]);
   expect(tabOf(new URLSearchParams("show=nonsense"))).toBe("all");
 });
 
 test("days are whole days here", () => {
-  const filter = filterOf(
-    new URLSearchParams("created_after=2026-11-21&created_before=2026-11-21"),
-  );
+  const filter = filterOf(new URLSearchParams("created_after=2026-11-21&created_before=2026-11-21"));
   expect(filter.created_after).toBe(new Date(2026, 10, 21).toISOString());
   expect(filter.created_before).toBe(new Date(2026, 10, 22).toISOString());
   expect(filterOf(new URLSearchParams("created_after=soon")).created_after).toBeUndefined();

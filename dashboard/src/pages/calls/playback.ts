@@ -89,7 +89,5 @@ const nothing = () => () => undefined;
 /** Something of the playback; renders again only when it changes. */
 export function usePlayback<T>(read: (playback: Playback) => T, without: T): T {
   const playback = useContext(PlaybackContext);
-  return useSyncExternalStore(playback?.follow ?? nothing, () =>
-    playback ? read(playback) : without,
-  );
+  return useSyncExternalStore(playback?.follow ?? nothing, () => (playback ? read(playback) : without));
 }

@@ -3,7 +3,15 @@ import type { Stages, ToolCall, TranscriptLine } from "../../api/types";
 import { entries, lineAt, turns } from "./turns";
 
 const line = (role: string, start: number, latency: number | null = null, stages?: Stages) =>
-  ({ role, text: role, start_ms: start, end_ms: start + 900, interrupted: false, latency_ms: latency, stages }) as TranscriptLine;
+  ({
+    role,
+    text: role,
+    start_ms: start,
+    end_ms: start + 900,
+    interrupted: false,
+    latency_ms: latency,
+    stages,
+  }) as TranscriptLine;
 const stages: Stages = {
   end_of_speech_ms: 7579,
   end_of_turn_ms: 7780,

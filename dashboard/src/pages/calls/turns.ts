@@ -28,7 +28,12 @@ export function entries(transcript: FullTranscript): Entry[] {
 export const STAGES = ["turn", "model", "voice", "play"] as const;
 export type Stage = (typeof STAGES)[number];
 export type Segment = { stage: Stage; ms: number };
-export type Turn = { at: number; total: number; segments: Segment[]; /** Why the agent spoke then. */ why: string | null };
+export type Turn = {
+  at: number;
+  total: number;
+  segments: Segment[];
+  /** Why the agent spoke then. */ why: string | null;
+};
 
 /** One row per measured answer. */
 export function turns(transcript: FullTranscript): Turn[] {

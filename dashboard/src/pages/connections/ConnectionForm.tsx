@@ -47,7 +47,8 @@ export function ConnectionForm({ provider, connection, disabled, onSaved }: Conn
   });
   const error = save.error ? asApiError(save.error) : null;
   const known = [...provider.fields, ...(provider.more ?? [])];
-  const others = error?.errors.filter((field) => field.path !== "name" && !known.some(({ path }) => path === field.path)) ?? [];
+  const others =
+    error?.errors.filter((field) => field.path !== "name" && !known.some(({ path }) => path === field.path)) ?? [];
 
   const field = (item: ProviderField) => (
     <ProviderInput

@@ -47,7 +47,9 @@ function UsedBy({ connection }: { connection: Connection }) {
     <Card title="Used by">
       {users.length === 0 ? (
         <p className="muted">
-          {connection.kind === "carrier" ? "No number yet. Add one to place calls." : "No agent yet. Choose it in an agent."}
+          {connection.kind === "carrier"
+            ? "No number yet. Add one to place calls."
+            : "No agent yet. Choose it in an agent."}
         </p>
       ) : (
         <ul className={styles.users}>

@@ -234,11 +234,7 @@ export const PROVIDERS: ProviderInfo[] = [
     where: "In the Deepgram console, under API keys. The role Member is enough.",
     link: "https://console.deepgram.com",
     fields: [API_KEY],
-    more: [
-      { ...STT_MODEL, placeholder: "nova-3" },
-      { ...TTS_VOICE, placeholder: "aura-2-thalia-en" },
-      BASE_URL,
-    ],
+    more: [{ ...STT_MODEL, placeholder: "nova-3" }, { ...TTS_VOICE, placeholder: "aura-2-thalia-en" }, BASE_URL],
   },
   {
     name: "assemblyai",

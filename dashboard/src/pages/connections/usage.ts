@@ -33,7 +33,10 @@ export function usersOf(connectionId: string, agents: Agent[], numbers: PhoneNum
 function connectionsOf(agent: Agent): Set<string | null | undefined> {
   const stages = [agent.stt, agent.llm, agent.tts, agent.realtime];
   return new Set([
-    ...stages.flatMap((stage) => [stage?.connection_id, ...(stage?.fallbacks ?? []).map((other) => other.connection_id)]),
+    ...stages.flatMap((stage) => [
+      stage?.connection_id,
+      ...(stage?.fallbacks ?? []).map((other) => other.connection_id),
+    ]),
     ...(agent.tools ?? []).map((tool) => tool.connection_id),
   ]);
 }

@@ -44,7 +44,11 @@ export function Component() {
     <main className={styles.page}>
       <div className={styles.box}>
         <Logo />
-        {token === null ? <Said title="No invitation here">Open the link that you were sent again.</Said> : <Asked token={token} />}
+        {token === null ? (
+          <Said title="No invitation here">Open the link that you were sent again.</Said>
+        ) : (
+          <Asked token={token} />
+        )}
       </div>
     </main>
   );
@@ -81,16 +85,22 @@ function Question({ token, invitation }: { token: string; invitation: Invitation
     <>
       <h1>Join {tenant.name}?</h1>
       <p className={styles.text}>
-        {inviter(invitation)} invites {email} to the tenant <strong>{tenant.name}</strong>, as: <strong>{title}</strong>. {may}
+        {inviter(invitation)} invites {email} to the tenant <strong>{tenant.name}</strong>, as: <strong>{title}</strong>
+        . {may}
       </p>
       <p className={styles.text}>
-        Its people then see your name and this address. What you store there, such as keys of providers, is the tenant’s to use. Accept
-        only if you know who invites you. Your other tenants stay as they are.
+        Its people then see your name and this address. What you store there, such as keys of providers, is the tenant’s
+        to use. Accept only if you know who invites you. Your other tenants stay as they are.
       </p>
       <p className={styles.docs}>
         The invitation ends <RelativeTime at={expires_at} />.
       </p>
-      <Button variant="primary" busy={sent === "accept"} disabled={sent === "decline"} onClick={() => answer.mutate("accept")}>
+      <Button
+        variant="primary"
+        busy={sent === "accept"}
+        disabled={sent === "decline"}
+        onClick={() => answer.mutate("accept")}
+      >
         Accept
       </Button>
       <Button busy={sent === "decline"} disabled={sent === "accept"} onClick={() => answer.mutate("decline")}>

@@ -10,9 +10,7 @@ import { midnight, yesterday } from "./ranges";
 /** The five figures: now, today, how many completed, how fast, this month. */
 export function Figures() {
   const tenant = useQuery(tenantQuery);
-  const today = useQuery(
-    statisticsQuery("today", () => ({ interval: "hour", after: midnight().toISOString() })),
-  );
+  const today = useQuery(statisticsQuery("today", () => ({ interval: "hour", after: midnight().toISOString() })));
   const before = useQuery(statisticsQuery("yesterday until now", yesterday));
   const now = tenant.data?.concurrent_calls;
   const month = tenant.data?.monthly_calls;
@@ -33,13 +31,20 @@ export function Figures() {
         value={totals ? count(totals.calls) : missing}
         beside={totals && past ? <Change now={totals.calls} before={past} /> : undefined}
         below={
-          past === undefined ? undefined : past === 0 ? "none by this time yesterday" : `${count(past)} by this time yesterday`
+          past === undefined
+            ? undefined
+            : past === 0
+              ? "none by this time yesterday"
+              : `${count(past)} by this time yesterday`
         }
       />
       <Figure
         title="Completed"
         value={totals ? (totals.calls > 0 ? percent(totals.completed / totals.calls) : "–") : missing}
-        below={totals && (totals.failed > 0 ? `${count(totals.failed)} failed` : totals.calls > 0 ? "none failed" : "no calls today")}
+        below={
+          totals &&
+          (totals.failed > 0 ? `${count(totals.failed)} failed` : totals.calls > 0 ? "none failed" : "no calls today")
+        }
       />
       <Figure
         title="Response time"

@@ -38,15 +38,7 @@ export function FirstSteps({ tenant }: { tenant: string }) {
       title="First steps"
       note={`${steps.filter((step) => step.done).length} of ${steps.length}`}
       flush
-      action={
-        <Button
-          variant="ghost"
-          size="small"
-          icon={<X />}
-          aria-label="Dismiss first steps"
-          onClick={dismiss}
-        />
-      }
+      action={<Button variant="ghost" size="small" icon={<X />} aria-label="Dismiss first steps" onClick={dismiss} />}
     >
       <ol className={styles.steps}>
         {steps.map((step, index) => (
@@ -102,9 +94,7 @@ function useSteps(): Step[] | null {
     {
       title: "Connect a carrier",
       text: "Your own account, so that it can use the phone.",
-      done: connections.data.some(
-        (one) => one.kinds.includes("carrier") && one.provider !== "simulator",
-      ),
+      done: connections.data.some((one) => one.kinds.includes("carrier") && one.provider !== "simulator"),
       action: (
         <ButtonLink to="/connections/new" size="small">
           Connect

@@ -14,8 +14,7 @@ import styles from "./OverviewPage.module.css";
 const TARGET_MS = 600;
 const PARTS = ["completed", "failed"];
 
-const hour = (start: string) =>
-  new Date(start).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+const hour = (start: string) => new Date(start).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 
 /** The last 24 hours: calls, and how fast they were answered. */
 export function Plots() {

@@ -36,9 +36,7 @@ export function People() {
   const people = useQuery({
     queryKey: KEY,
     queryFn: ({ signal }) =>
-      everyRow((cursor) =>
-        take(client.GET("/v1/people", { params: { query: { limit: 100, cursor } }, signal })),
-      ),
+      everyRow((cursor) => take(client.GET("/v1/people", { params: { query: { limit: 100, cursor } }, signal }))),
     retry: false,
   });
   return (
@@ -146,7 +144,8 @@ function InvitationBadge({ expiresAt }: { expiresAt: string | null }) {
 function RoleSelect({ person, disabled }: { person: Person; disabled: boolean }) {
   const queryClient = useQueryClient();
   const change = useMutation({
-    mutationFn: (role: Role) => take(client.PATCH("/v1/people/{id}", { params: { path: { id: person.id } }, body: { role } })),
+    mutationFn: (role: Role) =>
+      take(client.PATCH("/v1/people/{id}", { params: { path: { id: person.id } }, body: { role } })),
     onSettled: () => {
       void queryClient.invalidateQueries({ queryKey: KEY });
       void queryClient.invalidateQueries({ queryKey: ["session"] });

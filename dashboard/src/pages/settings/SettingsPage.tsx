@@ -49,8 +49,19 @@ function Limits({ tenant }: { tenant: Tenant }) {
         <Fact name="Concurrent calls" hint="Queued, dialing or in progress">
           <Share used={now.in_use} limit={now.limit} />
         </Fact>
-        <Fact name="Monthly calls" hint={<>Next month begins <RelativeTime at={month.resets_at} /></>}>
-          {month.limit === null ? `${count(month.used)} so far, no cap` : <Share used={month.used} limit={month.limit} />}
+        <Fact
+          name="Monthly calls"
+          hint={
+            <>
+              Next month begins <RelativeTime at={month.resets_at} />
+            </>
+          }
+        >
+          {month.limit === null ? (
+            `${count(month.used)} so far, no cap`
+          ) : (
+            <Share used={month.used} limit={month.limit} />
+          )}
         </Fact>
         <Fact name="Rate limit" hint="Requests to the API with a key">
           {count(rate.limit)} in {plural(rate.window_seconds, "second")}
@@ -72,7 +83,13 @@ function Share({ used, limit, format = count }: { used: number; limit: number; f
       <span>
         {format(used)} of {format(limit)}
       </span>
-      <meter className={isNear ? styles.near : undefined} aria-label="Used" min={0} max={Math.max(1, limit)} value={used} />
+      <meter
+        className={isNear ? styles.near : undefined}
+        aria-label="Used"
+        min={0}
+        max={Math.max(1, limit)}
+        value={used}
+      />
     </div>
   );
 }

@@ -21,7 +21,12 @@ export function storedAmounts(stored: Tenant["stored"]): StoredAmount[] {
   });
   return [
     amount("Agents", stored.agents),
-    amount("Agent versions", stored.agent_bytes, "The newest 100 of each agent, those that get calls, and those of calls", bytes),
+    amount(
+      "Agent versions",
+      stored.agent_bytes,
+      "The newest 100 of each agent, those that get calls, and those of calls",
+      bytes,
+    ),
     amount("Connections", stored.connections),
     amount("Numbers", stored.numbers),
     amount("Webhook endpoints", stored.webhooks),

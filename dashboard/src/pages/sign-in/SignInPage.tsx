@@ -33,13 +33,8 @@ function AtProvider() {
   return (
     <>
       <h1>Sign in to Switchhook</h1>
-      <p className={styles.text}>
-        You continue at your organisation’s identity provider and come back here.
-      </p>
-      <Button
-        variant="primary"
-        onClick={() => window.location.assign(signInAddress(pathname + search))}
-      >
+      <p className={styles.text}>You continue at your organisation’s identity provider and come back here.</p>
+      <Button variant="primary" onClick={() => window.location.assign(signInAddress(pathname + search))}>
         Sign in
       </Button>
     </>
@@ -54,8 +49,8 @@ function ByLink() {
     <>
       <h1>Sign in to Switchhook</h1>
       <p className={styles.text}>
-        This service runs on your machine. The terminal of <code>switchhook dev</code> shows a link
-        that signs you in, once. Press for a new one.
+        This service runs on your machine. The terminal of <code>switchhook dev</code> shows a link that signs you in,
+        once. Press for a new one.
       </p>
       <Button variant="primary" busy={ask.isPending} onClick={() => ask.mutate()}>
         Sign in
@@ -73,8 +68,8 @@ function TurnOn() {
     <>
       <h1>The dashboard is off</h1>
       <p className={styles.text}>
-        The API works as before. To turn the dashboard on, give the service an OpenID Connect
-        provider and start it again:
+        The API works as before. To turn the dashboard on, give the service an OpenID Connect provider and start it
+        again:
       </p>
       <pre className={styles.settings} tabIndex={0}>
         {[

@@ -34,7 +34,9 @@ export function Component() {
       <PageHeader
         title="Usage"
         meta="Calls by the day on which they ended (UTC). Cost is what providers charge, by the price table."
-        actions={<RangePicker days={days} onChoose={(value) => setSearch({ days: String(value) }, { replace: true })} />}
+        actions={
+          <RangePicker days={days} onChoose={(value) => setSearch({ days: String(value) }, { replace: true })} />
+        }
       />
       {usage.data ? (
         <Figures usage={usage.data} />

@@ -93,7 +93,10 @@ export function Deliveries({ webhookId, mayRedeliver }: { webhookId: string; may
         </EmptyState>
       ) : (
         <>
-          <DeliveryTable deliveries={list} addressOf={(id) => `?${withParameters(search.toString(), { delivery: id })}`} />
+          <DeliveryTable
+            deliveries={list}
+            addressOf={(id) => `?${withParameters(search.toString(), { delivery: id })}`}
+          />
           {deliveries.hasNextPage && (
             <div className={styles.more}>
               <Button size="small" busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>

@@ -34,8 +34,7 @@ export function DeliveryDialog({ webhookId, deliveryId, mayRedeliver, onClose }:
     refetchInterval: 2_000,
   });
   const redeliver = useMutation({
-    mutationFn: () =>
-      take(client.POST("/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver", { params: { path } })),
+    mutationFn: () => take(client.POST("/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver", { params: { path } })),
     onSuccess: () => void queryClient.invalidateQueries({ queryKey: ["webhooks", webhookId] }),
   });
   const data = delivery.data;
@@ -119,9 +118,7 @@ function AttemptRow({ attempt }: { attempt: Attempt }) {
           {momentOf(new Date(attempt.started_at), new Date())}
         </time>
         <Badge tone={isSuccess ? "good" : attempt.error || attempt.status ? "bad" : "accent"}>{outcome}</Badge>
-        {attempt.duration_ms !== null && (
-          <span className="numbers muted">{milliseconds(attempt.duration_ms)}</span>
-        )}
+        {attempt.duration_ms !== null && <span className="numbers muted">{milliseconds(attempt.duration_ms)}</span>}
       </div>
       {attempt.error && <p className={styles.error}>{attempt.error}</p>}
       {attempt.response_excerpt && <pre className={styles.excerpt}>{attempt.response_excerpt}</pre>}

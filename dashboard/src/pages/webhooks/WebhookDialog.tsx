@@ -95,7 +95,9 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
         />
         <fieldset className={styles.events}>
           <legend>Events</legend>
-          <p className={styles.hint}>{events.length === 0 ? "None chosen: all events are sent." : `${events.length} chosen.`}</p>
+          <p className={styles.hint}>
+            {events.length === 0 ? "None chosen: all events are sent." : `${events.length} chosen.`}
+          </p>
           {EVENTS.map(({ kind, meaning }) => (
             <Checkbox
               key={kind}

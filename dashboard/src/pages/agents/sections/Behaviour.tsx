@@ -28,7 +28,15 @@ export function Behaviour() {
         <Language />
         <SelectRow path="greeting.mode" label="Greeting" options={GREETING_MODES} />
       </Pair>
-      {speaks && <TextRow path="greeting.text" label="Greeting text" rows={2} placeholder="Hello, how can I help you?" nullable />}
+      {speaks && (
+        <TextRow
+          path="greeting.text"
+          label="Greeting text"
+          rows={2}
+          placeholder="Hello, how can I help you?"
+          nullable
+        />
+      )}
       <CheckRow path="greeting.interruptible" label="The caller can interrupt the greeting" />
       <TextRow
         path="instructions"
@@ -53,7 +61,9 @@ function Language() {
   const language = String(valueAt(draft, "language") ?? "en-US");
   const [isOther, setOther] = useState(!LANGUAGES.includes(language));
   if (isOther) {
-    return <TextRow path="language" label="Language" placeholder="en-US" hint="A BCP 47 tag, such as sv or zh-Hant-TW." />;
+    return (
+      <TextRow path="language" label="Language" placeholder="en-US" hint="A BCP 47 tag, such as sv or zh-Hant-TW." />
+    );
   }
   const options = LANGUAGES.map((value) => ({ value, label: NAMES.of(value) ?? value }));
   return (

@@ -19,7 +19,12 @@ export function Listening() {
       {!isBuiltIn && (
         <>
           <TextRow path="stt.model" label="Model" optional nullable placeholder="The connection’s" />
-          <WordsRow path="stt.keyterms" label="Keyterms" optional hint="Words to expect, such as names; one on each line." />
+          <WordsRow
+            path="stt.keyterms"
+            label="Keyterms"
+            optional
+            hint="Words to expect, such as names; one on each line."
+          />
           <Fallbacks stage="stt" />
         </>
       )}

@@ -15,8 +15,20 @@ export function Model() {
         <>
           <TextRow path="llm.model" label="Model" optional nullable placeholder="The connection’s" />
           <Pair>
-            <NumberRow path="llm.temperature" label="Temperature" optional placeholder="The provider’s" hint="From 0 to 2." />
-            <NumberRow path="llm.max_tokens" label="Max tokens" optional placeholder="300" hint="The longest response." />
+            <NumberRow
+              path="llm.temperature"
+              label="Temperature"
+              optional
+              placeholder="The provider’s"
+              hint="From 0 to 2."
+            />
+            <NumberRow
+              path="llm.max_tokens"
+              label="Max tokens"
+              optional
+              placeholder="300"
+              hint="The longest response."
+            />
           </Pair>
           <CheckRow
             path="llm.hedge"
@@ -32,8 +44,20 @@ export function Model() {
           <ConnectionRow stage="realtime" label="Speech-to-speech connection" />
           {isRealtime && (
             <Pair>
-              <TextRow path="realtime.model" label="Speech-to-speech model" optional nullable placeholder="The connection’s" />
-              <TextRow path="realtime.voice" label="Speech-to-speech voice" optional nullable placeholder="The connection’s" />
+              <TextRow
+                path="realtime.model"
+                label="Speech-to-speech model"
+                optional
+                nullable
+                placeholder="The connection’s"
+              />
+              <TextRow
+                path="realtime.voice"
+                label="Speech-to-speech voice"
+                optional
+                nullable
+                placeholder="The connection’s"
+              />
             </Pair>
           )}
         </More>

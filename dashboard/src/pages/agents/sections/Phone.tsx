@@ -44,7 +44,9 @@ export function Phone() {
           />
         )}
       </Pair>
-      {leaves && <TextRow path="answering_machine.message" label="Message" rows={2} nullable hint="Said after the beep." />}
+      {leaves && (
+        <TextRow path="answering_machine.message" label="Message" rows={2} nullable hint="Said after the beep." />
+      )}
       <More title="Keys of the telephone">
         <CheckRow path="dtmf.enabled" label="Collect the keys that the caller presses" />
         <Pair>

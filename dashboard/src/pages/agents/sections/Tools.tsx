@@ -14,7 +14,11 @@ type ToolType = "http" | "mcp" | "transfer" | "send_dtmf" | "end_call";
 const TYPES: { value: ToolType; label: string; fresh: JsonObject }[] = [
   { value: "http", label: "Web service", fresh: { type: "http", name: "", description: "", url: "", method: "POST" } },
   { value: "mcp", label: "MCP server", fresh: { type: "mcp", url: "" } },
-  { value: "transfer", label: "Transfer the call", fresh: { type: "transfer", destinations: [{ name: "", number: "" }] } },
+  {
+    value: "transfer",
+    label: "Transfer the call",
+    fresh: { type: "transfer", destinations: [{ name: "", number: "" }] },
+  },
   { value: "send_dtmf", label: "Press keys", fresh: { type: "send_dtmf" } },
   { value: "end_call", label: "End the call", fresh: { type: "end_call" } },
 ];
@@ -37,7 +41,12 @@ export function Tools() {
               key={`${index}-${String(tool.type)}`}
               index={index}
               tool={tool}
-              onRemove={() => set("tools", tools.filter((_, i) => i !== index))}
+              onRemove={() =>
+                set(
+                  "tools",
+                  tools.filter((_, i) => i !== index),
+                )
+              }
             />
           ))}
         </ul>
@@ -124,7 +133,12 @@ function McpTool({ path }: { path: string }) {
   return (
     <>
       <TextRow path={`${path}.url`} label="URL" placeholder="https://mcp.example.com/mcp" />
-      <WordsRow path={`${path}.tools`} label="Tools" optional hint="Names of the server’s tools, one on each line; all if empty." />
+      <WordsRow
+        path={`${path}.tools`}
+        label="Tools"
+        optional
+        hint="Names of the server’s tools, one on each line; all if empty."
+      />
       <NumberRow path={`${path}.timeout_seconds`} label="Timeout (seconds)" optional placeholder="8" />
       <Requests path={path} />
     </>

@@ -46,7 +46,10 @@ export function ConnectionRow({ stage, label = "Connection" }: { stage: Stage; l
       label={label}
       options={[
         { value: "", label: BUILT_IN[stage] },
-        ...connections.map(({ id, name, provider }) => ({ value: id, label: `${name} (${providerInfo(provider).title})` })),
+        ...connections.map(({ id, name, provider }) => ({
+          value: id,
+          label: `${name} (${providerInfo(provider).title})`,
+        })),
       ]}
       onChoose={choose}
       hint={
