@@ -265,7 +265,6 @@ export class Calls extends Resource {
    * Download a recording.
    *
    * The recording is a stereo WAV, 8 or 16 kHz like the call, caller left, agent right. Supports one byte range; several return the whole file.
-   * `If-Range` takes the `ETag`.
    */
   recording(id: string, options: RequestOptions & { range?: string } = {}): Promise<ArrayBuffer> {
     return this.fetchBytes({ method: "GET", path: `/v1/calls/${segment(id)}/recording`, headers: { Accept: "audio/wav", ...(options.range === undefined ? {} : { Range: options.range }) } }, options);

@@ -380,7 +380,6 @@ export interface paths {
         /**
          * Download a recording
          * @description The recording is a stereo WAV, 8 or 16 kHz like the call, caller left, agent right. Supports one byte range; several return the whole file.
-         *     `If-Range` takes the `ETag`.
          */
         get: operations["fetch_recording"];
         put?: never;
@@ -1073,7 +1072,7 @@ export interface components {
          *         "mode": "off",
          *         "on_machine": "hangup"
          *       },
-         *       "created_at": "2026-01-31T12:00:00.052662Z",
+         *       "created_at": "2026-01-31T12:00:00.048772Z",
          *       "dtmf": {
          *         "digit_timeout_ms": 2000,
          *         "enabled": true,
@@ -1155,9 +1154,9 @@ export interface components {
          *         "min_silence_ms": 400,
          *         "speculative": true
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.052662Z",
+         *       "updated_at": "2026-01-31T12:00:00.068417Z",
          *       "variables": {},
-         *       "version": 1
+         *       "version": 2
          *     }
          */
         Agent: components["schemas"]["AgentConfig"] & {
@@ -1241,30 +1240,33 @@ export interface components {
             /** @description Whether a call must set it. Default: `false`. */
             required?: boolean | null;
         };
-        /** @description A version of an agent. */
+        /**
+         * @description A version of an agent.
+         * @example {
+         *       "changed": [
+         *         "llm",
+         *         "recording.enabled",
+         *         "stt",
+         *         "tts"
+         *       ],
+         *       "created_at": "2026-01-31T12:00:00.068417Z",
+         *       "name": "Reception",
+         *       "version": 2
+         *     }
+         */
         AgentVersion: {
-            /**
-             * @description Fields that differ from the previous version; a list counts as one.
-             * @example [
-             *       "greeting.text",
-             *       "tools"
-             *     ]
-             */
+            /** @description Fields that differ from the previous version; a list counts as one. */
             changed: string[];
             /**
              * Format: date-time
              * @description When it was made.
              */
             created_at: string;
-            /**
-             * @description The agent's name in it.
-             * @example Reception
-             */
+            /** @description The agent's name in it. */
             name: string;
             /**
              * Format: int64
              * @description Number.
-             * @example 12
              */
             version: number;
         };
@@ -1320,7 +1322,7 @@ export interface components {
          *       "created_at": "2026-01-31T12:00:00.000000Z",
          *       "expires_at": null,
          *       "id": "0198c6a0-0000-7000-8000-000000000002",
-         *       "last_used_at": "2026-01-31T12:00:09.954507Z",
+         *       "last_used_at": "2026-01-31T12:00:09.894607Z",
          *       "name": "first key",
          *       "prefix": "k3v9x0a1b2c3",
          *       "revoked_at": null
@@ -1416,12 +1418,12 @@ export interface components {
          * @description A call.
          * @example {
          *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "agent_version": 1,
+         *       "agent_version": 2,
          *       "analysis": {
          *         "error": null,
          *         "status": "completed"
          *       },
-         *       "answered_at": "2026-01-31T12:00:00.251166Z",
+         *       "answered_at": "2026-01-31T12:00:00.256981Z",
          *       "answered_by": null,
          *       "carrier": {
          *         "call_id": "SIM-0198c6a0-0000-7000-8000-000000000003",
@@ -1430,12 +1432,12 @@ export interface components {
          *         "provider": "simulator",
          *         "sip_code": null
          *       },
-         *       "created_at": "2026-01-31T12:00:00.094220Z",
-         *       "dialing_at": "2026-01-31T12:00:00.162272Z",
+         *       "created_at": "2026-01-31T12:00:00.120261Z",
+         *       "dialing_at": "2026-01-31T12:00:00.168853Z",
          *       "direction": "outbound",
          *       "duration_seconds": 10,
          *       "end_reason": "api_hangup",
-         *       "ended_at": "2026-01-31T12:00:09.775947Z",
+         *       "ended_at": "2026-01-31T12:00:09.771901Z",
          *       "ended_by": "api",
          *       "error": null,
          *       "error_code": null,
@@ -1448,12 +1450,12 @@ export interface components {
          *           "p50": 9,
          *           "p95": 9
          *         },
-         *         "greeting_ms": 32,
+         *         "greeting_ms": 25,
          *         "response_ms": {
-         *           "max": 447,
+         *           "max": 446,
          *           "n": 1,
-         *           "p50": 447,
-         *           "p95": 447
+         *           "p50": 446,
+         *           "p95": 446
          *         }
          *       },
          *       "metadata": {
@@ -1468,7 +1470,7 @@ export interface components {
          *         "time": null
          *       },
          *       "recording_url": "/v1/calls/0198c6a0-0000-7000-8000-000000000003/recording",
-         *       "ringing_at": "2026-01-31T12:00:00.190093Z",
+         *       "ringing_at": "2026-01-31T12:00:00.195640Z",
          *       "schedule_at": null,
          *       "status": "completed",
          *       "summary": "The caller confirmed nothing, but gave: name Sarah Miller.",
@@ -1606,7 +1608,7 @@ export interface components {
         /**
          * @description One decision about a turn.
          * @example {
-         *       "at_ms": 5278,
+         *       "at_ms": 5277,
          *       "ended_by": "silence",
          *       "evidence": [
          *         {
@@ -1617,7 +1619,7 @@ export interface components {
          *       ],
          *       "kind": "turn_ended",
          *       "probability": 0.758,
-         *       "silence_ms": 402,
+         *       "silence_ms": 401,
          *       "silence_needed_ms": 400
          *     }
          */
@@ -1739,7 +1741,7 @@ export interface components {
          * @example {
          *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
          *       "created": 1769860809,
-         *       "created_at": "2026-01-31T12:00:09.790023Z",
+         *       "created_at": "2026-01-31T12:00:09.776842Z",
          *       "data": {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *         "call_id": "0198c6a0-0000-7000-8000-000000000003",
@@ -2082,7 +2084,7 @@ export interface components {
         /**
          * @description A connection.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.044740Z",
+         *       "created_at": "2026-01-31T12:00:00.040001Z",
          *       "credentials": {},
          *       "id": "0198c6a0-0000-7000-8000-000000000004",
          *       "kind": "carrier",
@@ -2097,7 +2099,7 @@ export interface components {
          *       "settings": {
          *         "time_scale": 0.05
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.044740Z"
+         *       "updated_at": "2026-01-31T12:00:00.040001Z"
          *     }
          */
         Connection: {
@@ -2195,7 +2197,7 @@ export interface components {
         /**
          * @description An agent to create.
          * @example {
-         *       "instructions": "You answer the phone of a dentist.",
+         *       "instructions": "You answer the phone of a restaurant.",
          *       "name": "Reception"
          *     }
          */
@@ -2299,7 +2301,10 @@ export interface components {
          * @description A connection to create.
          * @example {
          *       "name": "Main line",
-         *       "provider": "simulator"
+         *       "provider": "simulator",
+         *       "settings": {
+         *         "time_scale": 0.05
+         *       }
          *     }
          */
         CreateConnection: {
@@ -2317,7 +2322,7 @@ export interface components {
         /**
          * @description A number to add.
          * @example {
-         *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "connection_id": "0198c6a0-0000-7000-8000-000000000004",
          *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *       "label": "Reception",
          *       "number": "+12025550199"
@@ -2661,7 +2666,8 @@ export interface components {
         /**
          * @description A person to invite.
          * @example {
-         *       "email": "ana@example.com"
+         *       "email": "ana@example.com",
+         *       "role": "member"
          *     }
          */
         InvitePerson: {
@@ -2912,17 +2918,26 @@ export interface components {
          * @enum {string}
          */
         OnMachine: "hangup" | "leave_message";
-        /** @description A person. */
+        /**
+         * @description A person.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:10.138762Z",
+         *       "email": "ana@example.com",
+         *       "expires_at": "2026-02-07T12:00:10.138762Z",
+         *       "id": "0198c6a0-0000-7000-8000-000000000007",
+         *       "last_seen_at": null,
+         *       "name": null,
+         *       "role": "viewer",
+         *       "status": "invited"
+         *     }
+         */
         Person: {
             /**
              * Format: date-time
              * @description When the person was invited, or created the tenant by signing in.
              */
             created_at: string;
-            /**
-             * @description Invited address, or the one the identity provider verified; `null` if there is none.
-             * @example ana@example.com
-             */
+            /** @description Invited address, or the one the identity provider verified; `null` if there is none. */
             email: string | null;
             /**
              * Format: date-time
@@ -2964,13 +2979,13 @@ export interface components {
          * @description A phone number.
          * @example {
          *       "connection_id": "0198c6a0-0000-7000-8000-000000000004",
-         *       "created_at": "2026-01-31T12:00:00.064922Z",
+         *       "created_at": "2026-01-31T12:00:00.084746Z",
          *       "id": "0198c6a0-0000-7000-8000-000000000005",
          *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *       "inbound_url": null,
          *       "label": "Reception",
          *       "number": "+12025550199",
-         *       "updated_at": "2026-01-31T12:00:00.064922Z"
+         *       "updated_at": "2026-01-31T12:00:00.084746Z"
          *     }
          */
         PhoneNumber: {
@@ -3353,7 +3368,7 @@ export interface components {
          *         "deny": [],
          *         "per_number_per_day": 20
          *       },
-         *       "id": "0198c6a0-0000-7000-8000-000000000007",
+         *       "id": "0198c6a0-0000-7000-8000-000000000008",
          *       "monthly_calls": {
          *         "limit": null,
          *         "resets_at": "2026-02-01T00:00:00.000000Z",
@@ -3366,7 +3381,7 @@ export interface components {
          *       },
          *       "stored": {
          *         "agent_bytes": {
-         *           "in_use": 1269,
+         *           "in_use": 2208,
          *           "limit": 268435456
          *         },
          *         "agents": {
@@ -3464,7 +3479,7 @@ export interface components {
          *           "latency_ms": null,
          *           "role": "agent",
          *           "stages": null,
-         *           "start_ms": 33,
+         *           "start_ms": 26,
          *           "text": "Hello, how can I help you?",
          *           "turn": null
          *         },
@@ -3474,7 +3489,7 @@ export interface components {
          *           "latency_ms": null,
          *           "role": "caller",
          *           "stages": null,
-         *           "start_ms": 2812,
+         *           "start_ms": 2813,
          *           "text": "Hi Ava. My name is Sarah Miller.",
          *           "turn": {
          *             "because": [
@@ -3486,22 +3501,22 @@ export interface components {
          *             ],
          *             "ended_by": "silence",
          *             "speculations": 1,
-         *             "waited_ms": 402
+         *             "waited_ms": 401
          *           }
          *         },
          *         {
-         *           "end_ms": 9362,
+         *           "end_ms": 9361,
          *           "interrupted": false,
-         *           "latency_ms": 447,
+         *           "latency_ms": 446,
          *           "role": "agent",
          *           "stages": {
          *             "end_of_speech_ms": 4876,
-         *             "end_of_turn_ms": 5278,
-         *             "first_audio_ms": 5280,
-         *             "first_token_ms": 4999,
-         *             "heard_ms": 5323
+         *             "end_of_turn_ms": 5277,
+         *             "first_audio_ms": 5279,
+         *             "first_token_ms": 4998,
+         *             "heard_ms": 5322
          *           },
-         *           "start_ms": 5323,
+         *           "start_ms": 5322,
          *           "text": "Thank you, Sarah Miller. Which day would you like to come?",
          *           "turn": null
          *         }
@@ -3699,7 +3714,7 @@ export interface components {
          * @description The call that a dry run would place, without an id.
          * @example {
          *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "agent_version": 1,
+         *       "agent_version": 2,
          *       "analysis": null,
          *       "answered_at": null,
          *       "answered_by": null,
@@ -3710,7 +3725,7 @@ export interface components {
          *         "provider": "simulator",
          *         "sip_code": null
          *       },
-         *       "created_at": "2026-01-31T12:00:00.081002Z",
+         *       "created_at": "2026-01-31T12:00:00.106150Z",
          *       "dialing_at": null,
          *       "direction": "outbound",
          *       "duration_seconds": 0,
@@ -3863,7 +3878,9 @@ export interface components {
         /**
          * @description Changes to merge; `null` removes a value.
          * @example {
-         *       "name": "Main line"
+         *       "limits": {
+         *         "max_concurrent": 10
+         *       }
          *     }
          */
         UpdateConnection: {
@@ -3879,9 +3896,8 @@ export interface components {
         /**
          * @description Changes to merge; `null` clears a field.
          * @example {
-         *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "label": "Reception",
-         *       "number": "+12025550199"
+         *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "label": "Front desk"
          *     }
          */
         UpdateNumber: {
@@ -3916,10 +3932,8 @@ export interface components {
          * @description Changes to merge; `null` restores a default.
          * @example {
          *       "events": [
-         *         "call.completed",
-         *         "call.failed"
-         *       ],
-         *       "url": "https://example.com/hooks/calls"
+         *         "call.completed"
+         *       ]
          *     }
          */
         UpdateWebhook: {
@@ -4048,13 +4062,16 @@ export interface components {
         /**
          * @description A webhook endpoint.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.073375Z",
+         *       "created_at": "2026-01-31T12:00:00.096562Z",
          *       "disabled_reason": null,
          *       "enabled": true,
-         *       "events": [],
+         *       "events": [
+         *         "call.completed",
+         *         "call.failed"
+         *       ],
          *       "failing_since": null,
-         *       "id": "0198c6a0-0000-7000-8000-000000000008",
-         *       "updated_at": "2026-01-31T12:00:00.073375Z",
+         *       "id": "0198c6a0-0000-7000-8000-000000000009",
+         *       "updated_at": "2026-01-31T12:00:00.096562Z",
          *       "url": "https://example.com/hooks/calls"
          *     }
          */
@@ -4090,9 +4107,9 @@ export interface components {
          * @example {
          *       "attempts": 1,
          *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
-         *       "created_at": "2026-01-31T12:00:09.790023Z",
+         *       "created_at": "2026-01-31T12:00:09.776842Z",
          *       "event": "call.completed",
-         *       "id": "0198c6a0-0000-7000-8000-000000000009",
+         *       "id": "0198c6a0-0000-7000-8000-000000000010",
          *       "next_attempt_at": null,
          *       "state": "succeeded"
          *     }
@@ -4200,7 +4217,7 @@ export interface components {
          *         "turns": 1
          *       },
          *       "event": "call.completed",
-         *       "id": "0198c6a0-0000-7000-8000-000000000009"
+         *       "id": "0198c6a0-0000-7000-8000-000000000010"
          *     }
          */
         WebhookEvent: components["schemas"]["CallCompletedEvent"] | components["schemas"]["CallDialingEvent"] | components["schemas"]["CallFailedEvent"] | components["schemas"]["CallInProgressEvent"] | components["schemas"]["CallQueuedEvent"] | components["schemas"]["CallReceivedEvent"] | components["schemas"]["CarrierHangupEvent"] | components["schemas"]["WebhookTestEvent"];
@@ -5157,6 +5174,7 @@ export interface operations {
             /** @description The `Idempotency-Key` was used with a different body. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -5471,6 +5489,8 @@ export interface operations {
                  * @example bytes=0-43
                  */
                 Range?: string;
+                /** @description The `ETag`; if the recording differs, the whole file is returned */
+                "If-Range"?: string;
             };
             path: {
                 /** @description The call */

@@ -278,7 +278,7 @@ class Calls(Resource):
         """Download a recording.
 
         The recording is a stereo WAV, 8 or 16 kHz like the call, caller left, agent right. Supports one byte range; several return the
-        whole file. `If-Range` takes the `ETag`.
+        whole file.
         """
         return (self._send(Request("GET", path("/v1/calls/{}/recording", id), headers=given(Range=range, Accept="audio/wav")))).content
 
