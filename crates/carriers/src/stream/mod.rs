@@ -232,16 +232,22 @@ impl StreamReader {
     /// Reads until the stream ends.
     async fn run(mut self, stream: &mut SplitStream<WebSocket>) {
         self.read_all(stream).await;
-        // The last that the caller said.
-        self.release_held();
+        // The last that the caller said. Nothing follows if the conversation has ended.
+        self.reorder.release_held(|chunk| {
+            self.received.push(&chunk);
+        });
     }
 
     async fn read_all(&mut self, stream: &mut SplitStream<WebSocket>) {
-        let (mut pinged, mut hold_until) = (false, None);
+        let mut pinged = false;
+        // The missing chunk, and until when it is waited for.
+        let mut hold: Option<(u64, Instant)> = None;
         loop {
             let now = Instant::now();
-            hold_until = self.reorder.is_holding().then(|| hold_until.unwrap_or(now + HOLD_FOR));
-            let continues = match timeout_at(hold_until.unwrap_or(now + PING_AFTER), stream.next()).await {
+            let begun = |missing| hold.filter(|(known, _)| *known == missing).unwrap_or((missing, now + HOLD_FOR));
+            hold = self.reorder.missing().map(begun);
+            let until = hold.map_or(now + PING_AFTER, |(_, until)| until);
+            let continues = match timeout_at(until, stream.next()).await {
                 Ok(Some(Ok(Message::Text(text)))) => {
                     self.read(|protocol, payload| protocol.read(without_mark(&text), payload))
                 }
@@ -250,7 +256,7 @@ impl StreamReader {
                 }
                 Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return,
                 Ok(Some(Ok(_))) => true,
-                Err(_) if self.reorder.is_holding() => self.release_held(),
+                Err(_) if hold.is_some() => self.release_next(),
                 Err(_) if pinged => {
                     tracing::warn!("a media websocket went silent");
                     return;
@@ -274,9 +280,9 @@ impl StreamReader {
     }
 
     /// Forwards what is held back for a missing chunk. Returns whether the stream continues.
-    fn release_held(&mut self) -> bool {
+    fn release_next(&mut self) -> bool {
         let mut continues = true;
-        self.reorder.release_held(|chunk| continues = continues && self.received.push(&chunk));
+        self.reorder.release_next(|chunk| continues = continues && self.received.push(&chunk));
         continues
     }
 

@@ -59,20 +59,32 @@ impl ReorderBuffer {
         self.next = Some(next);
     }
 
-    /// Returns whether chunks are held back for a missing one.
-    pub fn is_holding(&self) -> bool {
-        !self.held.is_empty()
+    /// Returns the number of the chunk for which others are held back.
+    pub fn missing(&self) -> Option<u64> {
+        self.next.filter(|_| !self.held.is_empty())
     }
 
-    /// Releases what is held back. The chunks that are missing before it are lost.
+    /// Releases all that is held back. The chunks that are missing in it are lost.
     pub fn release_held(&mut self, mut release: impl FnMut(Chunk<'_>)) {
-        for (chunk, payload) in std::mem::take(&mut self.held) {
+        while !self.held.is_empty() {
+            self.release_next(&mut release);
+        }
+    }
+
+    /// Gives the missing chunks up, and releases what is held back up to the next that is missing.
+    pub fn release_next(&mut self, mut release: impl FnMut(Chunk<'_>)) {
+        let mut released = false;
+        while let Some(first) = self.held.first_entry() {
+            let chunk = *first.key();
             let missing = chunk.saturating_sub(self.next.unwrap_or(chunk));
+            if missing > 0 && std::mem::replace(&mut released, true) {
+                return;
+            }
             if missing > 0 {
                 release(Chunk::Lost(missing));
             }
-            release(Chunk::Audio(&payload));
-            self.next = Some(chunk.saturating_add(1));
+            release(Chunk::Audio(&first.remove()));
+            (released, self.next) = (true, Some(chunk.saturating_add(1)));
         }
     }
 
@@ -190,7 +202,7 @@ mod tests {
             order.push(chunk, &[audio], |chunk| played.extend(audio_of(&chunk)));
         }
         assert_eq!(played, [1, 3, 4]);
-        assert!(order.is_holding(), "5 waits for 4, which came without its number");
+        assert!(order.missing().is_some(), "5 waits for 4, which came without its number");
         order.release_held(|chunk| played.extend(audio_of(&chunk)));
         assert_eq!(played, [1, 3, 4, 5]);
     }
