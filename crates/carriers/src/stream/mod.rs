@@ -233,21 +233,25 @@ impl StreamReader {
     async fn run(mut self, stream: &mut SplitStream<WebSocket>) {
         self.read_all(stream).await;
         // The last that the caller said. Nothing follows if the conversation has ended.
-        self.reorder.release_held(|chunk| {
-            self.received.push(&chunk);
-        });
+        self.release(true);
     }
 
     async fn read_all(&mut self, stream: &mut SplitStream<WebSocket>) {
-        let mut pinged = false;
+        let (mut pinged, mut last_message) = (false, Instant::now());
         // The missing chunk, and until when it is waited for.
         let mut hold: Option<(u64, Instant)> = None;
         loop {
             let now = Instant::now();
             let begun = |missing| hold.filter(|(known, _)| *known == missing).unwrap_or((missing, now + HOLD_FOR));
             hold = self.reorder.missing().map(begun);
-            let until = hold.map_or(now + PING_AFTER, |(_, until)| until);
-            let continues = match timeout_at(until, stream.next()).await {
+            // After a phrase nothing is waited for: with several gaps the waits would add up.
+            let quiet_at = last_message + HOLD_FOR;
+            let until = hold.map_or(now + PING_AFTER, |(_, until)| until.min(quiet_at));
+            let received = timeout_at(until, stream.next()).await;
+            if received.is_ok() {
+                last_message = Instant::now();
+            }
+            let continues = match received {
                 Ok(Some(Ok(Message::Text(text)))) => {
                     self.read(|protocol, payload| protocol.read(without_mark(&text), payload))
                 }
@@ -256,7 +260,7 @@ impl StreamReader {
                 }
                 Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return,
                 Ok(Some(Ok(_))) => true,
-                Err(_) if hold.is_some() => self.release_next(),
+                Err(_) if hold.is_some() => self.release(until == quiet_at),
                 Err(_) if pinged => {
                     tracing::warn!("a media websocket went silent");
                     return;
@@ -279,10 +283,15 @@ impl StreamReader {
         }
     }
 
-    /// Forwards what is held back for a missing chunk. Returns whether the stream continues.
-    fn release_next(&mut self) -> bool {
+    /// Forwards what is held back for missing chunks: all of it, or up to the next that is missing. Returns whether the stream continues.
+    fn release(&mut self, all: bool) -> bool {
         let mut continues = true;
-        self.reorder.release_next(|chunk| continues = continues && self.received.push(&chunk));
+        let forward = |chunk: Chunk<'_>| continues = continues && self.received.push(&chunk);
+        if all {
+            self.reorder.release_held(forward);
+        } else {
+            self.reorder.release_next(forward);
+        }
         continues
     }
 

@@ -305,6 +305,22 @@ async fn a_phrase_with_a_lost_chunk_is_heard_before_the_next_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_waits_for_several_lost_chunks_do_not_add_up() {
+    let script = plain(Vec::new());
+    let Open { line, media, .. } = open(&script).await.expect("it begins");
+    let Media { mut incoming, outgoing, .. } = media;
+    for number in [1, 3, 5, 7, 9] {
+        script.take(&line, Carriage::Text, &chunk(number)).await;
+    }
+    let began = tokio::time::Instant::now();
+    for _ in 0..5 {
+        timeout(ENDS_WITHIN, incoming.recv()).await.expect("it is heard");
+    }
+    assert!(began.elapsed() < HOLD_FOR * 2, "{:?}", began.elapsed());
+    drop(outgoing);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_last_words_behind_a_lost_chunk_are_heard_although_the_stream_stops() {
     let script = plain(Vec::new());
     let Open { line, media, .. } = open(&script).await.expect("it begins");
