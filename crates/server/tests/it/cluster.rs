@@ -70,6 +70,8 @@ impl Cluster {
         let node = Node::on(Some(self.database.clone()))
             .with("SWITCHHOOK_MASTER_KEY", MASTER_KEY)
             .with("SWITCHHOOK_SIMULATOR_DIAL_LOG", self.dial_log().display().to_string())
+            // The default for a service: a node without calls stays reachable until its balancer has seen that it drains.
+            .with("SWITCHHOOK_SHUTDOWN_DELAY", "5s")
             .with("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "200ms,500ms,1s,1s,2s,2s,2s")
             .with("SWITCHHOOK_WEBHOOK_TIMEOUT", "2s")
             .with("SWITCHHOOK_MEDIA_TIMEOUT", "5m");
@@ -111,6 +113,12 @@ impl Cluster {
 }
 
 impl Member {
+    /// Returns whether a balancer would send requests there. A node that has stopped refuses the connection.
+    async fn is_ready(&self) -> bool {
+        let asked = self.client.request(reqwest::Method::GET, "/readyz").send().await;
+        asked.is_ok_and(|response| response.status().is_success())
+    }
+
     /// Returns how many calls run there.
     pub(crate) async fn live_calls(&self) -> u64 {
         let request = self.client.request(reqwest::Method::GET, "/metrics");
