@@ -11,10 +11,10 @@ use switchhook_runtime::clock::Clock;
 
 use crate::harness::TestService;
 
-/// A client that waits no longer. The service promises 5 s; the rest is for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(9);
-/// Writes that wait for the lock together.
-const WRITES: usize = 4;
+/// A client that waits no longer. The service promises 5 s; the rest is for a machine that stands still meanwhile.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Writes that wait for the lock together: more than could wait one after the other, 4 s each, while a client does.
+const WRITES: usize = 16;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_get_an_answer_while_another_program_locks_the_database() {
