@@ -12,15 +12,19 @@ use crate::harness::{TestService, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_agent_cannot_be_read_fails_and_says_so() {
-    let (service, agent) = TestService::ready().await;
+    let start = Clock::system().now();
+    let clock = Clock::manual(start);
+    let service = TestService::start_with(clock.clone()).await;
     if service.store().dialect() != Dialect::Sqlite {
         // The outcome of the call does not depend on the database.
         return service.stop().await;
     }
-    let soon = (Clock::system().now() + Duration::from_secs(3)).to_string();
-    let call = json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": soon });
+    let agent = service.client.scripted_agent(json!({})).await;
+    let due = Duration::from_secs(60);
+    let call = json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": start + due });
     let call = text(&service.client.create("/v1/calls", call).await["id"]);
     make_agents_unreadable(&service).await;
+    clock.advance(due);
     let ended = service.client.wait_for_end(&call).await;
     assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("config_error")), "{ended}");
     assert!(text(&ended["error"]).contains("cannot be read by this version"), "{ended}");
