@@ -1,7 +1,5 @@
 //! The database is restarted under load.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::balancer::Balancer;
@@ -10,8 +8,6 @@ use crate::crash::load::{Load, Nodes};
 use crate::harness::postgres::Stop;
 use crate::harness::{Client, TIMEOUT};
 
-/// Time limit once the database accepts connections again.
-const BACK: Duration = Duration::from_secs(5);
 /// Calls between two restarts.
 const LOAD: u64 = 20;
 
@@ -34,7 +30,7 @@ async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_
     for how in [Stop::Immediate, Stop::Fast] {
         load_continues(&client).await;
         tokio::task::block_in_place(|| cluster.server.restart(how));
-        let took = until("every node serves again", BACK, async || {
+        let took = until("every node serves again", TIMEOUT, async || {
             let mut served = true;
             for member in &members {
                 served &= member.client.get("/v1/tenant").await.0 == 200;
