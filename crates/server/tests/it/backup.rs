@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use switchhook_media::wav;
 
 use crate::cluster::until;
 use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process, json_of};
-use crate::harness::{Client, private_folder, text};
+use crate::harness::{Client, TIMEOUT, private_folder, text};
 
 /// A number that hangs up in the middle of a sentence, and one that answers and ends at once.
 const TALKS: &str = "+12025550108";
@@ -64,12 +65,18 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the recording of a call from the API.
+/// Returns the recording of a call from the API. A call does not wait for a slow disk, so this waits until the length is in the header, which is
+/// written last.
 async fn recording(client: &Client, call: &str) -> Vec<u8> {
-    let response =
-        client.request(reqwest::Method::GET, &format!("/v1/calls/{call}/recording")).send().await.expect("an answer");
-    assert_eq!(response.status(), StatusCode::OK);
-    response.bytes().await.expect("a body").to_vec()
+    let path = format!("/v1/calls/{call}/recording");
+    let mut recording = Vec::new();
+    until("the recording is whole", TIMEOUT, async || {
+        let response = client.request(reqwest::Method::GET, &path).send().await.expect("an answer");
+        recording = response.bytes().await.expect("a body").to_vec();
+        wav::read(&recording).is_ok_and(|wav| !wav.channels[0].is_empty())
+    })
+    .await;
+    recording
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::balancer::Balancer;
-use super::{Cluster, shown};
+use super::{Cluster, TIMEOUT, shown, until};
 use crate::harness::{Client, text};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -33,6 +33,11 @@ async fn behind_a_round_robin_three_nodes_are_one_service() {
     let events = client.event_names(&call).await;
     assert_eq!(events.last().map(String::as_str), Some("call.completed"));
     let recording = format!("/v1/calls/{call}/recording");
+    // A call does not wait for a slow disk.
+    until("the recording is there", TIMEOUT, async || {
+        client.request(Method::GET, &recording).send().await.expect("an answer").status() == 200
+    })
+    .await;
     for (member, followed) in members.iter().zip(followed) {
         assert_eq!(followed, events, "every node tells all of it");
         assert_eq!(shown(&member.client, &call).await, shown(&client, &call).await);
