@@ -66,7 +66,8 @@ async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_
     tokio::time::sleep(stop.saturating_sub(since.elapsed())).await;
     stopped.process.signal("CONT");
 
-    let took = until("it lets go", Duration::from_secs(10), async || stopped.live_calls().await == 0).await;
+    // If it did not notice that its leases are lost, it would hold the silent calls until the media timeout.
+    let took = until("it lets go", TIMEOUT, async || stopped.live_calls().await == 0).await;
     tell(&format!("a node that went on let go of its calls after {took:.1?}"));
     let afterwards = place(&stopped.client, &agent.id, "+12025550111", 5).await;
     for one in &afterwards {
