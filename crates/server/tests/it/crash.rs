@@ -16,9 +16,13 @@ use switchhook_media::wav;
 use switchhook_runtime::clock::Clock;
 
 use crate::agent_tools::ready;
+use crate::cluster::until;
 use crate::doubles::model::{Piece, Reply};
 use crate::harness::process::{Node, json_of};
-use crate::harness::{Client, TestService, deliveries_of, text};
+use crate::harness::{Client, TIMEOUT, TestService, deliveries_of, text};
+
+/// The length of a WAV file's header.
+const HEADER: u64 = 44;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_once() {
@@ -36,6 +40,12 @@ async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_o
     client.wait_for(&talking, |call| call["status"] == "in_progress").await;
     client.wait_for(&ringing, |call| call["status"] != "queued").await;
     client.wait_for_words(&talking).await;
+    let recording = format!("recordings/{}/{talking}.wav", text(&tenant["tenant"]["id"]));
+    let recording = node.data_dir().join(recording);
+    until("a second is on the disk", TIMEOUT, async || {
+        recording.metadata().is_ok_and(|file| file.len() > HEADER + 8_000 * 2 * 2)
+    })
+    .await;
     service.kill();
 
     let service = node.serve();
@@ -61,8 +71,10 @@ async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_o
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_runner_is_gone_ends_although_its_node_lives_on() {
-    let (service, agent) = TestService::ready().await;
+    let service = TestService::start().await;
     let client = &service.client;
+    // The agent would hang up on the silent neighbour while the lease of the lost call lasts on a slow machine.
+    let agent = client.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;
     let held = client.place(&agent, "+12025550109").await;
     let lost = client.place(&agent, "+12025550109").await;
     for call in [&held, &lost] {
