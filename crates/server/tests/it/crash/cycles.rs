@@ -13,6 +13,7 @@ use super::load::{Load, Nodes};
 use super::look;
 use super::rng::Rng;
 use super::webhook_recorder::WebhookRecorder;
+use crate::cluster::until;
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, text};
 
@@ -58,6 +59,9 @@ async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twic
             say(format_args!("killed {cycle} times; {} POSTs so far", recorder.posts().len()));
         }
     }
+    let accepted = async || client.get("/v1/tenant").await.1["monthly_calls"]["used"].as_u64().unwrap_or_default();
+    // The lives of a slow service may have been too short for a load.
+    until("more calls than cycles are accepted", TIMEOUT, async || accepted().await > cycles).await;
     let served = load.finish().await;
     say(format_args!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
     let rest = look::until_at_rest(&client, &webhook, TIMEOUT).await;
