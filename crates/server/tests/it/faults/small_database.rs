@@ -1,13 +1,14 @@
 //! PostgreSQL allows few connections.
 
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, query_scalar};
 
 use super::tenant_of;
-use crate::harness::deliveries_of;
 use crate::harness::postgres::Server;
 use crate::harness::process::Node;
+use crate::harness::{Client, deliveries_of, text};
 
 /// Starts a server with 20 connections. Returns it with a database URL for an ordinary role that owns the database.
 async fn small_server() -> (Server, String) {
@@ -19,6 +20,17 @@ async fn small_server() -> (Server, String) {
     server.execute(&["CREATE ROLE app LOGIN", &owner]).await;
     let address = database.replace("postgres://postgres@", "postgres://app@");
     (server, address)
+}
+
+/// Repeats a request that found every connection for requests taken. Returns the response.
+async fn insist(client: &Client, path: &str, body: &Value) -> Value {
+    loop {
+        let (status, shown) = client.post(path, body.clone()).await;
+        if status != StatusCode::SERVICE_UNAVAILABLE {
+            assert!(status.is_success(), "{shown}");
+            return shown;
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -35,8 +47,13 @@ async fn calls_and_deliveries_keep_connections_while_requests_take_all_of_theirs
             tokio::spawn(async move { while client.get("/v1/calls").await.0 != 0 {} })
         })
         .collect();
-    let call = client.place(&agent, "+12025550100").await;
-    client.hang_up_after(&call, 1).await;
+    let body = json!({ "agent_id": agent.id, "to": "+12025550100" });
+    let call = text(&insist(&client, "/v1/calls", &body).await["id"]);
+    let is_heard = |shown: &Value| shown["data"].as_array().into_iter().flatten().any(|line| line["role"] == "caller");
+    client.look_until(&format!("/v1/calls/{call}/transcript"), is_heard).await;
+    insist(&client, &format!("/v1/calls/{call}/hangup"), &json!({})).await;
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("api_hangup")), "{ended}");
     assert_ne!(deliveries_of(&mut receiver, &call).await.len(), 0);
     let mut operator = PgConnection::connect(&database).await.expect("some are left to operators");
     let open: i64 = query_scalar("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
