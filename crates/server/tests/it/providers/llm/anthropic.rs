@@ -8,7 +8,7 @@ use super::{request, text};
 use crate::doubles::anthropic_llm::{Anthropic, event};
 use crate::doubles::model::{Double, Reply, ask, says};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_next_turn_repeats_is_marked_for_the_cache() {
     let double = Double::start(Anthropic, vec![says("Yes."), says("Yes.")]).await;
     let mut request = request();
@@ -25,7 +25,7 @@ async fn what_the_next_turn_repeats_is_marked_for_the_cache() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_greeting_can_be_asked_for_before_anybody_has_spoken() {
     let double = Double::start(Anthropic, vec![says("Hello.")]).await;
     let mut request = request();
@@ -34,7 +34,7 @@ async fn a_greeting_can_be_asked_for_before_anybody_has_spoken() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_address_may_stand_with_and_without_its_version() {
     for path in ["", "/", "/v1", "/v1/", "/gateway", "/gateway/v1"] {
         let double = Double::start(Anthropic, vec![says("Yes.")]).await;
@@ -44,7 +44,7 @@ async fn an_address_may_stand_with_and_without_its_version() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_address_where_nothing_is_found_is_named() {
     let missed = Reply::Refuses(404, Vec::new(), json!({ "detail": "Not Found" }));
     let double = Double::start(Anthropic, vec![missed]).await;
@@ -55,7 +55,7 @@ async fn an_address_where_nothing_is_found_is_named() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_model_that_refuses_says_so() {
     let events = vec![
         event(&json!({ "type": "message_start", "message": { "usage": { "input_tokens": 3 } } })),

@@ -8,7 +8,7 @@ use super::{request, text, withholds_after};
 use crate::doubles::gemini_llm::{Gemini, chunk};
 use crate::doubles::model::{Double, Piece, Protocol as _, Reply, ask, data, says};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_blocked_conversation_has_no_candidates() {
     let blocked =
         data(&json!({ "promptFeedback": { "blockReason": "SAFETY" }, "usageMetadata": { "promptTokenCount": 3 } }));
@@ -27,7 +27,7 @@ async fn a_blocked_conversation_has_no_candidates() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_gemini_has_signed_goes_back_and_what_another_model_called_is_excused() {
     let calls =
         |ids: [&'static str; 2]| ids.map(|id| Piece::Tool { id, name: "tables", arguments: json!({ "of": id }) });
@@ -60,7 +60,7 @@ async fn what_gemini_has_signed_goes_back_and_what_another_model_called_is_excus
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_address_may_stand_with_and_without_its_version() {
     for path in ["", "/", "/v1beta", "/v1beta/", "/gateway", "/gateway/v1beta"] {
         let double = Double::start(Gemini, vec![says("Yes.")]).await;
@@ -70,7 +70,7 @@ async fn an_address_may_stand_with_and_without_its_version() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_function_call_that_went_wrong_is_asked_for_again() {
     let wrong = Reply::Events(vec![chunk(&json!([]), Some("MALFORMED_FUNCTION_CALL"))]);
     let double = Double::start(Gemini, vec![wrong, says("Yes.")]).await;
@@ -78,7 +78,7 @@ async fn a_function_call_that_went_wrong_is_asked_for_again() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn only_a_refusal_leaves_out_what_the_caller_said() {
     for (reason, refuses) in [
         ("SAFETY", true),
@@ -98,7 +98,7 @@ async fn only_a_refusal_leaves_out_what_the_caller_said() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_pause_stands_in_the_body_and_fast_models_do_not_think() {
     let mut body = Gemini.error(429, "Quota.");
     body["error"]["details"] = json!([{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "12s" }]);

@@ -25,7 +25,7 @@ fn call(call: Value) -> String {
     chunk(&json!({ "tool_calls": [call] }), None)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn azure_begins_without_a_choice_and_wants_its_key_elsewhere() {
     let filter = data(&json!({ "choices": [], "prompt_filter_results": [{ "content_filter_results": {} }] }));
     let answer = [vec![filter], OpenAi.answer(&[])].concat();
@@ -45,7 +45,7 @@ async fn azure_begins_without_a_choice_and_wants_its_key_elsewhere() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn llama_cpp_python_repeats_names_and_says_everything_as_null() {
     let piece = |arguments: &str| {
         let function = json!({ "name": "tables", "arguments": arguments });
@@ -61,7 +61,7 @@ async fn llama_cpp_python_repeats_names_and_says_everything_as_null() {
     assert_eq!(calls, [("call_1".to_owned(), "tables".to_owned(), json!({ "day": "Friday" }))]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn tools_are_distinguished_by_index_or_id_or_come_whole_and_unnamed() {
     // Two interleaved calls; ended by `stop`, as vLLM does.
     let function = |name: &str, arguments: &str| json!({ "name": name, "arguments": arguments });
@@ -125,7 +125,7 @@ async fn tools_are_distinguished_by_index_or_id_or_come_whole_and_unnamed() {
     assert_eq!(calls, [("call_0".to_owned(), "tables".to_owned(), json!({ "day": 1 }))]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_new_id_in_every_piece_makes_no_new_call() {
     for index in [json!(0), json!(null)] {
         let piece = |id: &str, function: Value| call(json!({ "index": index, "id": id, "function": function }));
@@ -141,7 +141,7 @@ async fn a_new_id_in_every_piece_makes_no_new_call() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn reasoning_is_not_spoken_in_whatever_field_it_comes() {
     let chunks = vec![
         chunk(&json!({ "reasoning_content": "hm", "reasoning": "hm" }), None),
@@ -156,7 +156,7 @@ async fn reasoning_is_not_spoken_in_whatever_field_it_comes() {
     assert_eq!((said.as_str(), tokens), ("For how many?", 33), "and Groq's usage is found");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_end_needs_no_reason_where_it_is_marked_and_usage_is_estimated_where_it_is_missing() {
     let chunks = vec![data(&json!({ "choices": [{ "delta": { "content": "Yes." } }] })), done()];
     let double = Double::start(OpenAi, vec![Reply::Events(chunks)]).await;
@@ -167,7 +167,7 @@ async fn an_end_needs_no_reason_where_it_is_marked_and_usage_is_estimated_where_
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn ends_and_figures_come_where_each_server_puts_them() {
     let figures = json!({ "prompt_tokens": 33, "completion_tokens": 4, "total_tokens": 37 });
     let with = |delta: Value, reason: Value, usage: &Value| {
@@ -211,7 +211,7 @@ async fn ends_and_figures_come_where_each_server_puts_them() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn deepseek_and_openrouter_say_what_was_cached_and_what_it_cost() {
     let usage = json!({ "prompt_tokens": 33, "completion_tokens": 4, "prompt_cache_hit_tokens": 30, "cost": 0.00021 });
     let chunks = vec![
@@ -226,7 +226,7 @@ async fn deepseek_and_openrouter_say_what_was_cached_and_what_it_cost() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_ends_in_an_error_is_asked_for_again_while_nothing_was_said() {
     let gone = || Reply::Events(vec![chunk(&json!({ "content": "" }), Some("error")), done()]);
     let double = Double::start(OpenAi, vec![gone(), says("Yes.")]).await;
@@ -234,7 +234,7 @@ async fn an_answer_that_ends_in_an_error_is_asked_for_again_while_nothing_was_sa
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_filter_is_no_wrong_setting_and_costs_one_sentence() {
     let filtered = || {
         json!({ "error": {
@@ -272,7 +272,7 @@ async fn a_filter_is_no_wrong_setting_and_costs_one_sentence() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn finish_reasons_of_geminis_compatible_api_are_understood() {
     for (reason, refuses) in [
         ("content_filter", true),
@@ -288,7 +288,7 @@ async fn finish_reasons_of_geminis_compatible_api_are_understood() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn calls_are_shown_by_ids_that_every_server_takes() {
     let call =
         |id: &str| ToolCall { id: id.to_owned(), name: "tables".to_owned(), arguments: json!({}), signature: None };
@@ -315,7 +315,7 @@ async fn calls_are_shown_by_ids_that_every_server_takes() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn models_that_would_reason_first_are_asked_not_to() {
     let double = Double::start(OpenAi, vec![says("Yes."), says("Yes."), says("Yes.")]).await;
     let with = |model: &str| switchhook_providers::LlmRequest { model: Some(model.to_owned()), ..request() };
@@ -328,7 +328,7 @@ async fn models_that_would_reason_first_are_asked_not_to() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_account_without_money_is_not_asked_again() {
     let body = json!({ "error": { "message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota" } });
     let double = Double::start(OpenAi, vec![Reply::Refuses(429, Vec::new(), body)]).await;
@@ -337,7 +337,7 @@ async fn an_account_without_money_is_not_asked_again() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn settings_change_what_is_asked() {
     let double = Double::start(OpenAi, vec![says("Yes.")]).await;
     let settings =
@@ -355,7 +355,7 @@ async fn settings_change_what_is_asked() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_limit_of_the_settings_is_not_raised_and_a_refusal_may_say_that_it_was_used_up() {
     let double = Double::start(OpenAi, vec![Reply::Events(OpenAi.reasoning())]).await;
     let (_, result) = ask(&*double.llm_with(json!({ "request": { "max_tokens": 500 } })), request()).await;
@@ -373,7 +373,7 @@ async fn a_limit_of_the_settings_is_not_raised_and_a_refusal_may_say_that_it_was
 }
 
 /// Templates of Qwen, Nemotron and DeepSeek put `<think>` into the prompt.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn reasoning_without_its_opening_mark_is_spoken_once_at_most() {
     let replies = ["Hm, a table.</think>For how many?", "Hm, two.</think>When?", "Done.", "Hm.</think>Bye."];
     let double = Double::start(OpenAi, replies.map(says).into()).await;
@@ -393,7 +393,7 @@ fn called(events: &[LlmEvent]) -> Vec<(&str, Value)> {
     calls.map(|call| (call.name.as_str(), call.arguments.clone())).collect()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn arguments_that_are_not_json_are_passed_on_and_not_asked_for_again() {
     let cut = |arguments: &str, reason: &str| {
         let function = json!({ "name": "tables", "arguments": arguments });
@@ -411,7 +411,7 @@ async fn arguments_that_are_not_json_are_passed_on_and_not_asked_for_again() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn output_that_the_server_refuses_is_asked_for_again() {
     let error = json!({ "error": {
         "message": "Failed to call a function. See 'failed_generation' for more details.",
@@ -432,7 +432,7 @@ async fn output_that_the_server_refuses_is_asked_for_again() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn of_reasoning_in_parts_nothing_is_said() {
     let thinking = json!([{ "type": "thinking", "thinking": [{ "type": "text", "text": "Hm." }] }]);
     let parts = |parts: Value| chunk(&json!({ "content": parts }), None);
@@ -445,7 +445,7 @@ async fn of_reasoning_in_parts_nothing_is_said() {
     assert_eq!(read(chunks).await.0, "There is one.");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_error_with_status_200_is_shown_in_the_servers_words_and_asked_once() {
     let html = "<html><head><title>Sign in</title></head></html>";
     for (body, words) in [
@@ -464,7 +464,7 @@ async fn an_error_with_status_200_is_shown_in_the_servers_words_and_asked_once()
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_response_that_was_not_streamed_is_read_whole() {
     let function = json!({ "name": "tables", "arguments": "{\"day\":\"Friday\"}" });
     let message = json!({
@@ -480,7 +480,7 @@ async fn a_response_that_was_not_streamed_is_read_whole() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_conversation_that_overflows_is_shortened_in_each_servers_words() {
     let lm_studio = "Trying to keep the first 6547 tokens when context the overflows. However, the model is loaded with context length of \
                      only 4096 tokens, which is not enough.";
@@ -511,7 +511,7 @@ async fn a_conversation_that_overflows_is_shortened_in_each_servers_words() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_strict_template_is_learnt_at_its_first_refusal_and_kept() {
     let refused = |status, words: &str| {
         Reply::Refuses(status, Vec::new(), json!({ "error": { "message": words, "code": status } }))
@@ -540,7 +540,7 @@ async fn a_strict_template_is_learnt_at_its_first_refusal_and_kept() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tool_that_the_server_refuses_by_name_is_left_out() {
     let words = "Invalid schema for function 'tables': In context=(), array schema missing items.";
     let error = json!({ "error": {
@@ -561,7 +561,7 @@ async fn a_tool_that_the_server_refuses_by_name_is_left_out() {
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tool_that_the_server_refuses_without_naming_it_is_found_and_left_out() {
     let error = json!({ "error": { "message": "Invalid JSON schema.", "type": "invalid_request_error" } });
     let refused = || Reply::Refuses(400, Vec::new(), error.clone());
@@ -585,7 +585,7 @@ async fn a_tool_that_the_server_refuses_without_naming_it_is_found_and_left_out(
     double.finish();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_the_model_writes_as_text_is_made_and_half_a_one_is_asked_for_again() {
     let written = |pieces: &[&str]| {
         let chunks = pieces.iter().map(|piece| chunk(&json!({ "content": piece }), None));

@@ -9,7 +9,7 @@ use crate::doubles::stt::SttServer;
 use crate::doubles::{assemblyai_stt, cartesia_stt, deepgram_stt, elevenlabs_stt};
 use crate::harness::{Client, TestService};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_provider_takes_is_sent_and_nothing_else() {
     let (dg, aai): (Make, Make) = (deepgram::stt::connect, assemblyai::stt::connect);
     let (xi, ca): (Make, Make) = (elevenlabs::stt::connect, cartesia::stt::connect);

@@ -1,4 +1,5 @@
-//! One request per segment: OpenAI's transcriptions and compatible local servers.
+//! One request per segment: OpenAI's transcriptions and compatible local servers. In virtual time: a stalled machine exceeds no
+//! deadline.
 
 use serde_json::json;
 use switchhook_core::call::ErrorCode;
@@ -20,7 +21,7 @@ async fn try_call(url: &str, key: &str) -> Result<Caller, ProviderError> {
     Caller::call(&*stt).await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_segment_is_understood_with_what_came_before_its_pauses() {
     let double = Whisper::start([]).await;
     let mut caller = call(&double, "sk-key").await;
@@ -31,7 +32,7 @@ async fn each_segment_is_understood_with_what_came_before_its_pauses() {
     assert!(double.complaints().is_empty(), "{:?}", double.complaints());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_ends_takes_its_request_with_it() {
     let double = Whisper::start([Answers::Never]).await;
     let mut caller = call(&double, "sk-key").await;
@@ -41,7 +42,7 @@ async fn a_call_that_ends_takes_its_request_with_it() {
     tokio::time::timeout(TIMEOUT, double.given_up()).await.expect("the request is given up");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_goes_wrong_once_is_tried_again_and_twice_is_a_failure() {
     let broken = Answers::With(500, vec![], r#"{"detail":"CUDA out of memory"}"#);
     let busy = Answers::With(429, vec![("retry-after", "1")], "{}");
@@ -69,7 +70,7 @@ async fn what_goes_wrong_once_is_tried_again_and_twice_is_a_failure() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_server_will_not_do_is_a_wrong_setting_and_is_not_tried_twice() {
     for (status, body, words) in [
         (
@@ -96,7 +97,7 @@ async fn what_the_server_will_not_do_is_a_wrong_setting_and_is_not_tried_twice()
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn errors_and_pages_with_a_status_of_success_are_quoted_and_no_words_of_the_caller() {
     let page = "<!doctype html><title>Sign in</title><p>Welcome back</p>";
     for (kind, body, words) in [
@@ -119,7 +120,7 @@ async fn errors_and_pages_with_a_status_of_success_are_quoted_and_no_words_of_th
     assert_eq!(caller.words().await, text("yes"), "{:?}", caller.failed);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_key_that_is_refused_in_mid_call_is_a_failure_and_no_wrong_setting() {
     let revoked = Answers::With(401, vec![("x-request-id", "r9")], r#"{"error":{"message":"The key was revoked."}}"#);
     let double = Whisper::start([Answers::Well, revoked]).await;
@@ -132,7 +133,7 @@ async fn a_key_that_is_refused_in_mid_call_is_a_failure_and_no_wrong_setting() {
     assert!(words.contains("The key was revoked. (status 401, request r9)"), "{words}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_connection_that_breaks_within_the_answer_is_tried_again() {
     let double = Whisper::start([Answers::Breaks, Answers::Well]).await;
     let mut caller = call(&double, "sk-key").await;
@@ -141,7 +142,7 @@ async fn a_connection_that_breaks_within_the_answer_is_tried_again() {
     assert_eq!((double.requests(), double.complaints()), (2, vec![]));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_sent_is_counted_and_not_what_is_heard() {
     let double = Whisper::start([]).await;
     let mut caller = call(&double, "sk-key").await;
@@ -151,7 +152,7 @@ async fn what_is_sent_is_counted_and_not_what_is_heard() {
     assert!(!double.heard().is_zero());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn unusable_provider_is_detected_before_the_call_is_answered() {
     let double = Whisper::start([]).await;
     let error = try_call(&double.url(), "wrong-key").await.err().expect("the key is refused");
@@ -163,13 +164,16 @@ async fn unusable_provider_is_detected_before_the_call_is_answered() {
     let error = try_call(&double.url(), "sk-key").await.err().expect("it is down");
     assert_eq!((error.code(), double.knocks()), (ErrorCode::PipelineError, 3), "{error}");
 
-    let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound");
-    let error = try_call(&format!("http://{gone}"), "sk-key").await.err().expect("nobody is there");
+    // Bound, so that no other test gets the port, and not listening.
+    let gone = tokio::net::TcpSocket::new_v4().expect("a socket");
+    gone.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let url = format!("http://{}", gone.local_addr().expect("bound"));
+    let error = try_call(&url, "sk-key").await.err().expect("nobody is there");
     assert_eq!(error.code(), ErrorCode::PipelineError, "{error}");
     assert_eq!((double.requests(), double.complaints()), (0, vec![]), "and nothing is paid for");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_lists_no_models_to_us_is_as_good_as_another() {
     let scopes = r#"{"error":{"message":"You have insufficient permissions. Missing scopes: api.model.read"}}"#;
     for (status, body) in [(200, "{}"), (404, ""), (405, ""), (403, scopes), (429, "{}")] {

@@ -1,4 +1,4 @@
-//! STT over a websocket, without failures.
+//! STT over a websocket, without failures, in virtual time: a stalled machine exceeds no deadline.
 
 use serde_json::{Value, json};
 use switchhook_providers::{assemblyai, cartesia, deepgram, elevenlabs, openai};
@@ -142,7 +142,7 @@ pub(super) async fn with_every<F: Future<Output = ()>>(
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_caller_is_understood_line_by_line() {
     with_every(&[], async |case| {
         let mut caller = case.call().await;
@@ -160,7 +160,7 @@ async fn a_caller_is_understood_line_by_line() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_ends_in_the_middle_of_a_word_ends_the_stream() {
     with_every(&[], async |case| {
         let mut caller = case.call().await;
@@ -173,7 +173,7 @@ async fn a_call_that_ends_in_the_middle_of_a_word_ends_the_stream() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_line_without_audio_is_kept() {
     with_every(&[], async |case| {
         let mut caller = case.call().await;

@@ -1,10 +1,11 @@
-//! Requirements for every TTS provider.
+//! Requirements for every TTS provider, in virtual time: a stalled machine exceeds no deadline.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use switchhook_providers::ProviderError;
 use switchhook_providers::tts::TtsTimeouts;
+use tokio::time::Instant;
 
 use super::{FakeProviders, Kind, short};
 use crate::doubles::tts::{KEY, Refusal, TtsBehaviour};
@@ -18,7 +19,7 @@ macro_rules! every_voice {
     };
     (@of $module:ident $kind:ident $($story:ident)*) => {
         mod $module {
-            $(#[tokio::test]
+            $(#[tokio::test(start_paused = true)]
             async fn $story() {
                 super::$story(super::Kind::$kind).await;
             })*

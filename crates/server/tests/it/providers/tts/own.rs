@@ -1,11 +1,12 @@
-//! Behaviour specific to one TTS provider, or to those with sockets.
+//! Behaviour specific to one TTS provider, or to those with sockets, in virtual time: a stalled machine exceeds no deadline.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use switchhook_providers::tts::TtsTimeouts;
 use switchhook_providers::{ProviderError, TtsRequest};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::{FakeProviders, Kind, request, short};
 use crate::doubles::openai_tts;
@@ -14,7 +15,7 @@ use crate::doubles::tts::TtsBehaviour;
 const TEXT: &str = "Good evening, this is Ava.";
 const SOCKETS: [Kind; 3] = [Kind::Cartesia, Kind::Deepgram, Kind::ElevenLabs];
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn frozen_socket_is_detected_and_replaced() {
     for kind in SOCKETS {
         let deadlines = TtsTimeouts { ping: Duration::from_millis(100), ..TtsTimeouts::default() };
@@ -26,7 +27,7 @@ async fn frozen_socket_is_detected_and_replaced() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_socket_on_which_nothing_is_spoken_is_closed_in_order() {
     for kind in SOCKETS {
         let deadlines = TtsTimeouts { idle: Duration::from_millis(100), ..TtsTimeouts::default() };
@@ -38,7 +39,7 @@ async fn a_socket_on_which_nothing_is_spoken_is_closed_in_order() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn sockets_are_closed_when_the_connection_is_changed() {
     for kind in SOCKETS {
         let mut cast = FakeProviders::start(kind).await;
@@ -48,7 +49,7 @@ async fn sockets_are_closed_when_the_connection_is_changed() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_voice_the_model_and_the_speed_of_an_agent_reach_the_provider() {
     let fast = || TtsRequest {
         voice: Some("aura-someone".to_owned()),
@@ -82,7 +83,7 @@ async fn the_voice_the_model_and_the_speed_of_an_agent_reach_the_provider() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_cartesia_says_of_one_context_concerns_no_other() {
     let cast = FakeProviders::start(Kind::Cartesia).await;
     let error = |status: u16, code: &str| {
@@ -109,7 +110,7 @@ async fn what_cartesia_says_of_one_context_concerns_no_other() {
     cast.state.until("stopping", |seen| seen.stopped == 1).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
     let cast = FakeProviders::start(Kind::ElevenLabs).await;
     cast.state.next(vec![TtsBehaviour::Deaf; 9]);
@@ -124,7 +125,7 @@ async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
     assert_eq!(cast.connections(), 3, "four at a time, for nine that never end and one that does");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
     let cast = FakeProviders::start(Kind::ElevenLabs).await;
     cast.state.next([TtsBehaviour::Say(
@@ -147,7 +148,7 @@ async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
     assert!(matches!(cast.say(odd).await.err(), Some(ProviderError::Config { .. })), "no voice has such an id");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn deepgram_is_not_flushed_more_often_than_it_allows() {
     let cast = FakeProviders::start(Kind::Deepgram).await;
     for _ in 0..21 {
@@ -156,7 +157,7 @@ async fn deepgram_is_not_flushed_more_often_than_it_allows() {
     assert_eq!(cast.connections(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn request_waiting_for_a_connection_does_not_block_others() {
     let cast = FakeProviders::start(Kind::Deepgram).await;
     cast.state.ignore_one();
@@ -176,7 +177,7 @@ async fn request_waiting_for_a_connection_does_not_block_others() {
     waiting.abort();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn request_over_the_concurrency_limit_fails_without_disturbing_others() {
     let cast = FakeProviders::start(Kind::Cartesia).await;
     cast.state.next([TtsBehaviour::Stall(1), TtsBehaviour::Stall(1)]);
@@ -190,7 +191,7 @@ async fn request_over_the_concurrency_limit_fails_without_disturbing_others() {
     Kind::Cartesia.assert_speaks(&cast.speak(TEXT).await.expect("there is room").samples, TEXT);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_deepgram_socket_that_does_not_confirm_clear_is_given_up() {
     let cast = FakeProviders::with(Kind::Deepgram, json!({}), short()).await;
     cast.state.next([TtsBehaviour::Deaf]);
@@ -202,7 +203,7 @@ async fn a_deepgram_socket_that_does_not_confirm_clear_is_given_up() {
     assert_eq!(cast.connections(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
     let cast = FakeProviders::with(
         Kind::OpenAi,
@@ -220,7 +221,7 @@ async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn text_is_never_played_and_the_servers_own_words_are_in_the_error() {
     let page = "<!doctype html><html><title>Sign in</title><body>Welcome back</body></html>";
     let json = r#"{"error":{"message":"No such model."}}"#;
@@ -252,7 +253,7 @@ async fn text_is_never_played_and_the_servers_own_words_are_in_the_error() {
     Kind::OpenAi.assert_speaks(&cast.speak(TEXT).await.expect("asked again").samples, TEXT);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn parameters_of_the_connection_reach_the_provider_and_cannot_change_the_audio() {
     for (kind, parameters, expected) in [
         (
