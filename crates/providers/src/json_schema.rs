@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn values_are_held_against_schemas_and_schemas_against_reason() {
         let schema = json!({
             "type": "object", "required": ["day"],

@@ -99,7 +99,7 @@ async fn redirects_are_answers_and_are_not_followed() {
     assert_eq!((answer.status, reached.load(Ordering::SeqCst)), (307, 0));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_status_counts_even_when_the_body_never_ends_and_silence_is_a_timeout() {
     let short = Duration::from_millis(300);
     let client = client("127.0.0.0/8,http", None, short);
@@ -111,8 +111,11 @@ async fn the_status_counts_even_when_the_body_never_ends_and_silence_is_a_timeou
     let (silent, _) = listener(b"").await;
     assert_eq!(post(&client, &format!("http://{silent}/")).await.expect_err("silence"), SendError::Timeout(short));
 
-    let gone = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound");
-    let refused = post(&client, &format!("http://{gone}/")).await.expect_err("nobody listens");
+    // Bound, so that no other test gets the port, and not listening.
+    let gone = tokio::net::TcpSocket::new_v4().expect("a socket");
+    gone.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let gone_url = format!("http://{}/", gone.local_addr().expect("bound"));
+    let refused = post(&client, &gone_url).await.expect_err("nobody listens");
     assert!(matches!(&refused, SendError::Connect(words) if words.contains("refused")), "{refused:?}");
 }
 

@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_look_back_is_found_among_chatter_and_checked() {
         let schema = json!({ "type": "object", "properties": { "people": { "type": "integer" } } });
         let schema = Schema::new(&schema).expect("a schema");

@@ -135,8 +135,11 @@ async fn a_language_model_is_connected_at_the_first_start_without_a_terminal() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_language_model_that_does_not_respond_is_not_connected_until_it_does() {
     switchhook_net::install_tls();
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-    let (node, process, base, seeded, model) = dev_beside(Node::on(None), &format!("http://{closed}/v1")).await;
+    // Bound, so that no other test gets the port, and not listening.
+    let silent = tokio::net::TcpSocket::new_v4().expect("a socket");
+    silent.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let url = format!("http://{}/v1", silent.local_addr().expect("bound"));
+    let (node, process, base, seeded, model) = dev_beside(Node::on(None), &url).await;
     let model = &model["language_model"];
     assert_eq!((&model["ok"], &model["connection_id"]), (&json!(false), &Value::Null), "{model}");
     let client = Client::new(base, text(&seeded["api_key"]["key"]));

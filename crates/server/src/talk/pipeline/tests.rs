@@ -113,7 +113,7 @@ async fn asked(pipeline: &Pipeline) -> (String, Result<Usage, ProviderError>) {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_model_that_is_late_gets_company_and_is_taken_back_when_the_other_answers() {
     let (held, let_go) = oneshot::channel();
     let late = Arc::new(Late(Mutex::new(Some(held))));

@@ -258,7 +258,7 @@ mod tests {
         Listed::new("a", "b", schema.as_object().expect("an object")).await
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn schemas_are_made_to_fit_or_left_alone() {
         let fine = read(json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object" })).await;
         assert_eq!(fine.expect("fine").parameters, json!({ "type": "object", "properties": {} }));
@@ -331,7 +331,7 @@ mod tests {
         assert!(kept <= MOST_LISTS && lists.get(&whose(1_999), now + LIST_VALID_FOR / 2).is_some(), "{kept}");
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn lists_are_kept_as_long_as_they_fit_together() {
         let items = vec![json!({ "": 0 }); 400];
         let large = read(json!({ "type": "object", "default": items })).await.expect("a tool");
