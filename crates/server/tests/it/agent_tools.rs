@@ -96,12 +96,15 @@ pub(crate) fn goodbye() -> Reply {
 async fn a_service_is_asked_and_the_model_gets_what_it_says() {
     let (tables, base) = Tables::start().await;
     let parameters = json!({ "type": "object", "required": ["day"], "properties": { "day": { "type": "string" } } });
-    let tool = |name: &str, path: &str| json!({ "type": "http", "name": name, "url": format!("{base}/{path}"), "timeout_seconds": 1 });
+    let tool = |name: &str, path: &str| json!({ "type": "http", "name": name, "url": format!("{base}/{path}"), "timeout_seconds": 10 });
+    let mut slow = tool("slow", "slow");
+    // The others must respond in time on a busy machine too.
+    slow["timeout_seconds"] = json!(1);
     let mut free = tool("tables", "{{branch}}/tables");
     free["parameters"] = parameters;
     free["headers"] = json!({ "authorization": "Token {{branch}}" });
     free["filler"] = json!("Let me check the book.");
-    let tools = json!([free, tool("slow", "slow"), tool("broken", "broken"), tool("long", "long")]);
+    let tools = json!([free, slow, tool("broken", "broken"), tool("long", "long")]);
     let replies = vec![
         calls("tables", json!({ "day": 5 })),
         calls("tables", json!({ "day": "Friday" })),
@@ -201,16 +204,12 @@ async fn a_service_is_not_kept_waiting_for_a_call_that_is_over() {
     let mut awaited = tables.awaited.subscribe();
     awaited.wait_for(|awaited| *awaited == 1).await.expect("it is asked");
     service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
-    let dropped = awaited.wait_for(|awaited| *awaited == 0);
-    tokio::time::timeout(std::time::Duration::from_secs(5), dropped)
-        .await
-        .expect("long before its time")
-        .expect("lives");
+    awaited.wait_for(|awaited| *awaited == 0).await.expect("lives");
     service.client.wait_for_end(&call).await;
     let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
     let slow = &transcript["tool_calls"][0];
     assert_eq!((&slow["name"], &slow["status"]), (&json!("slow"), &json!("failed")), "{transcript}");
-    assert!(text(&slow["error"]).contains("call ended"), "{transcript}");
+    assert!(text(&slow["error"]).contains("call ended"), "it was not given up for its timeout: {transcript}");
     service.stop().await;
 }
 

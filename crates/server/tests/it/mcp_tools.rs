@@ -89,7 +89,7 @@ async fn a_servers_tools_are_offered_checked_and_used() {
     let tools = json!([
         { "type": "http", "name": "hours", "url": "https://example.com" },
         {
-            "type": "mcp", "name": "shop", "url": server.url(), "tools": chosen, "timeout_seconds": 1,
+            "type": "mcp", "name": "shop", "url": server.url(), "tools": chosen, "timeout_seconds": 5,
             "headers": { "authorization": "Token {{branch}}" }, "filler": "Let me check the book.",
         },
     ]);
@@ -374,12 +374,13 @@ async fn a_server_is_not_kept_waiting_for_a_call_that_is_over() {
     let agent = agent(&service, &double, tools).await;
     let call = service.client.place(&agent, "+12025550109").await;
     server.awaited(1).await;
-    let began = std::time::Instant::now();
     service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     server.awaited(0).await;
     server.closed(1).await;
-    assert!(began.elapsed().as_secs() < 6, "long before its time");
     service.client.wait_for_end(&call).await;
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let error = text(&transcript["tool_calls"][0]["error"]);
+    assert!(error.contains("call ended"), "it was not given up for its timeout: {transcript}");
     service.stop().await;
 }
 
@@ -438,7 +439,8 @@ async fn an_interrupted_response_is_resumed_where_it_stopped_a_limited_number_of
     let server = McpDouble::start(pages).await;
     let replies = vec![calls("polled", json!({})), calls("endless", json!({})), goodbye()];
     let double = Double::start(OpenAi, replies).await;
-    let tools = json!([{ "type": "mcp", "name": "shop", "url": server.url(), "timeout_seconds": 5 }]);
+    // Longer than all resumptions take, which are limited by their number.
+    let tools = json!([{ "type": "mcp", "name": "shop", "url": server.url(), "timeout_seconds": 10 }]);
     let agent = agent(&service, &double, tools).await;
     whole_call(&service, &agent).await;
     let returned = results(&double.asked()[2]);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -95,7 +95,6 @@ struct Inner<P> {
     protocol: P,
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<Value>>,
-    asked_at: Mutex<Vec<Instant>>,
     /// The peers that connected for a warmup, and those that sent requests.
     greeted: Mutex<Vec<SocketAddr>>,
     askers: Mutex<Vec<SocketAddr>>,
@@ -116,7 +115,6 @@ impl<P: Protocol> Double<P> {
             protocol,
             replies: Mutex::new(replies.into()),
             asked: Mutex::default(),
-            asked_at: Mutex::default(),
             greeted: Mutex::default(),
             askers: Mutex::default(),
             complaints: Mutex::default(),
@@ -169,11 +167,6 @@ impl<P: Protocol> Double<P> {
     /// Returns the bodies of all requests so far.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.inner.asked.lock().expect("whole").clone()
-    }
-
-    /// Returns when each of them arrived.
-    pub(crate) fn asked_at(&self) -> Vec<Instant> {
-        self.inner.asked_at.lock().expect("whole").clone()
     }
 
     /// Returns the connections opened ahead of a request, and those of the requests.
@@ -237,7 +230,6 @@ async fn serve<P: Protocol>(
     }
     inner.complaints.lock().expect("whole").extend(complaints);
     inner.asked.lock().expect("whole").push(body);
-    inner.asked_at.lock().expect("whole").push(Instant::now());
     let next = inner.replies.lock().expect("whole").pop_front();
     match next {
         None => {

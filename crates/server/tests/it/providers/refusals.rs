@@ -69,8 +69,10 @@ async fn a_model_that_refuses_the_key_ends_the_call_before_anybody_answers() {
     let client = &service.client;
     let double = Double::start(OpenAi, vec![]).await;
     let id = connection(client, "model", &double.base_url(), "sk-wrong").await;
-    let agent = client.scripted_agent(json!({ "llm": { "connection_id": id } })).await;
-    let ended = client.wait_for_end(&client.place(&agent, "+12025550100").await).await;
+    let patient = json!({ "ring_timeout_seconds": 120 });
+    let agent = client.scripted_agent(json!({ "llm": { "connection_id": id }, "limits": patient })).await;
+    // The number never answers, so the call cannot be answered before the refusal is read.
+    let ended = client.wait_for_end(&client.place(&agent, "+12025550102").await).await;
     assert_eq!((&ended["error_code"], &ended["answered_at"]), (&json!("config_error"), &json!(null)), "{ended}");
     let words = ended["error"].as_str().unwrap_or_default();
     assert!(words.contains("Wrong key.") && !words.contains("sk-wrong"), "{ended}");
@@ -93,7 +95,8 @@ async fn so_it_is_with_voices() {
     assert_eq!(ended["error_code"], "config_error", "{ended}");
 
     let call = client.place(&agent, "+12025550109").await;
-    client.wait_for(&call, |call| call["status"] == "in_progress").await;
+    // A voice that is refused before it has spoken is set up wrongly.
+    client.wait_for_words(&call).await;
     state.refuse([refused(), refused()]);
     client.post(&format!("/v1/calls/{call}/say"), json!({ "text": "Are you still there?" })).await;
     let ended = client.wait_for_end(&call).await;

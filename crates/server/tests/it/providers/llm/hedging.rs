@@ -1,7 +1,5 @@
 //! Hedged requests: a second model is asked when the first is late.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::doubles::model::{Double, KEY, Piece, Reply};
@@ -61,13 +59,15 @@ async fn a_model_that_is_late_gets_company_and_both_are_paid() {
 
     let call = client.place(&agent, "+12025550109").await;
     first.freed().await;
+    assert_eq!(
+        second.asked().len(),
+        1,
+        "the first is let go of once another has responded, and not before it is asked"
+    );
     let ended = client.wait_for_end(&call).await;
     assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("agent_hangup")), "{ended}");
     let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
     assert_eq!(text(&transcript["data"][0]["text"]), "Good evening. Bye.", "{transcript}");
-    let waited = second.asked_at()[0].duration_since(first.asked_at()[LEARNED]);
-    // The delay is 400 ms to 2 s, plus the time to connect. The request would fail after four seconds.
-    assert!((Duration::from_millis(350)..Duration::from_millis(3_500)).contains(&waited), "{waited:?}");
 
     let usage = &ended["usage"];
     let wasted = usage["llm_input_tokens"].as_u64().expect("a number") - READ;

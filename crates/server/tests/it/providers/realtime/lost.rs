@@ -79,9 +79,6 @@ async fn a_session_that_is_dead_without_a_word_is_noticed_when_the_caller_speaks
     let lines = said(&service.client, &call).await;
     let day = switchhook_caller_audio::recording("day").expect("shipped").text;
     assert!(lines.iter().any(|(who, words)| who == "caller" && words == day), "{lines:?}");
-    let times = super::times(&service.client, &call).await;
-    let gaps: Vec<i64> = times.windows(2).map(|two| two[1].0 - two[0].1).collect();
-    assert!(gaps.iter().all(|gap| *gap < 3_300), "nobody is left in silence: {times:?} {lines:?}");
     service.stop().await;
 }
 

@@ -48,6 +48,7 @@ async fn begin_with(models: Vec<Model>) -> VirtualCall {
 async fn a_table_is_booked_by_a_caller_who_interrupts() {
     let double = Double::start(vec![Reply::Says("For when?"), Reply::Says(LONG), goodbye()], vec![]).await;
     let mut talk = begin(&double).await;
+    assert!(talk.sounds()[0].0 < 500, "the greeting was made while the phone rang: {:?}", talk.sounds());
     assert_eq!(talk.says_and_is_answered("name").await, None);
     let spoke = talk.caller_says("day").await;
     talk.until_heard(2_000, spoke).await;
@@ -110,6 +111,38 @@ async fn callers_whom_the_servers_voice_detection_misses_are_answered() {
         assert!(said.contains(&(false, words(line))), "{said:?}");
     }
     assert_eq!((double.sessions(), double.received("input_audio_buffer.commit").len()), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_knows_how_much_an_interrupting_caller_has_heard() {
+    let turns = vec![(5_000, 400, "What do you have?"), (3_000, 600, "Seven, please.")];
+    let double = Double::start(vec![Reply::Says(LONG), goodbye()], turns).await;
+    let mut talk = begin(&double).await;
+    talk.wait(20_000).await;
+    assert!(talk.was_ended_by_the_agent(), "{:?} {:?}", talk.end, talk.said());
+    let truncated = double.received("conversation.item.truncate");
+    let [truncated] = &truncated[..] else { panic!("{truncated:?}") };
+    // Interrupted 3 s after the last turn; the response began a moment after that.
+    let heard_ms = truncated["audio_end_ms"].as_u64().expect("a number");
+    assert!((2_300..=3_000).contains(&heard_ms), "{heard_ms}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_dead_without_a_word_leaves_nobody_in_silence() {
+    let double = Double::start(vec![Reply::Says("For when?"), goodbye()], vec![]).await;
+    let mut talk = begin(&double).await;
+    assert_eq!(talk.says_and_is_answered("name").await, None);
+    double.freeze();
+    let spoke = talk.caller_says("day").await;
+    talk.until_silent_for(5_000, spoke).await;
+    assert!(talk.was_ended_by_the_agent(), "{:?} {:?}", talk.end, talk.said());
+    let mut silent_since = spoke;
+    for (began, ended) in talk.sounds().iter().filter(|(began, _)| *began > spoke) {
+        assert!(*began < silent_since + 3_300, "{began}: {:?}", talk.sounds());
+        silent_since = *ended;
+    }
+    assert_eq!(double.sessions(), 2);
+    assert!(talk.said().contains(&(false, words("day"))), "{:?}", talk.said());
 }
 
 /// Returns the formats that sessions requested.

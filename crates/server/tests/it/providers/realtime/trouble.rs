@@ -1,11 +1,10 @@
 //! Models that fail, and callers who hang up.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::{GREETING, SILENT, ready, said, wait_for_words, who};
 use crate::doubles::openai_realtime::Reply;
+use crate::harness::TIMEOUT;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_who_hangs_up_in_mid_sentence_leaves_what_they_heard_and_no_session() {
@@ -26,7 +25,7 @@ async fn a_call_that_is_ended_frees_its_session_at_once() {
     let call = service.client.place(&agent, SILENT).await;
     service.client.wait_for(&call, |call| call["status"] == "in_progress").await;
     service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
-    tokio::time::timeout(Duration::from_secs(5), double.is_free()).await.expect("within five seconds");
+    tokio::time::timeout(TIMEOUT, double.is_free()).await.expect("it is let go of");
     service.client.wait_for_end(&call).await;
     service.stop().await;
 }
@@ -38,15 +37,9 @@ async fn a_wait_is_bridged_in_another_voice_and_in_the_end_given_up() {
     let ended = service.client.wait_for_end(&call).await;
     assert_eq!(ended["error_code"], "provider_timeout", "{ended}");
     let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
-    let times: Vec<(i64, i64)> = transcript["data"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter(|line| line["role"] == "agent")
-        .map(|line| (line["start_ms"].as_i64().expect("a time"), line["end_ms"].as_i64().expect("a time")))
-        .collect();
-    assert_eq!(times.len(), 4, "greeting, two words that bridge the wait, an apology: {transcript}");
-    assert!(times.windows(2).all(|two| two[1].0 - two[0].1 < 4_000), "{times:?}");
+    let lines = transcript["data"].as_array().expect("a list");
+    let by_agent = lines.iter().filter(|line| line["role"] == "agent").count();
+    assert_eq!(by_agent, 4, "greeting, two words that bridge the wait, an apology: {transcript}");
     double.is_free().await;
     service.stop().await;
 }

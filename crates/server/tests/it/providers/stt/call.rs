@@ -15,7 +15,8 @@ async fn agent(client: &Client, double: &SttServer, key: &str) -> (Agent, Value)
         "name": "stt", "provider": "deepgram", "settings": { "base_url": double.url() }, "credentials": { "api_key": key },
     });
     let connection = client.create("/v1/connections", connection).await;
-    let agent = client.scripted_agent(json!({ "stt": { "connection_id": connection["id"] } })).await;
+    let stt = json!({ "connection_id": connection["id"] });
+    let agent = client.scripted_agent(json!({ "stt": stt, "limits": { "ring_timeout_seconds": 120 } })).await;
     (agent, connection)
 }
 
