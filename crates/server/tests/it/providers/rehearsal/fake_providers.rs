@@ -38,6 +38,8 @@ const LANGUAGE: &str = "en-US";
 /// The three providers of a call.
 pub(crate) struct FakeProviders {
     pub(crate) stt: Arc<dyn Stt>,
+    /// Used where `stt` fails.
+    pub(crate) other_stts: Vec<Arc<dyn Stt>>,
     pub(crate) llm: Arc<dyn Llm>,
     /// Used where `llm` fails.
     pub(crate) other_llms: Vec<Arc<dyn Llm>>,
@@ -47,12 +49,13 @@ pub(crate) struct FakeProviders {
 impl FakeProviders {
     /// Creates scripted providers.
     pub(crate) fn scripted(llm: Arc<dyn Llm>) -> Self {
-        Self { stt: Arc::new(ScriptedStt), llm, other_llms: Vec::new(), tts: Arc::new(ScriptedTts) }
+        let (stt, tts) = (Arc::new(ScriptedStt), Arc::new(ScriptedTts));
+        Self { stt, other_stts: Vec::new(), llm, other_llms: Vec::new(), tts }
     }
 
     /// Returns the pipeline of a call, and a log of its work.
     pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<ProviderLog>) {
-        let Self { stt, llm, other_llms, tts } = self;
+        let Self { stt, other_stts, llm, other_llms, tts } = self;
         let phrases = Conversation::phrases(agent).into_iter().collect();
         let log = Arc::new(ProviderLog { phrases, ..ProviderLog::default() });
         let tts = Breathing { tts, log: log.clone() };
@@ -62,10 +65,14 @@ impl FakeProviders {
         });
         let options =
             SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new(), ..SttOptions::default() };
+        let stts = std::iter::once(stt).chain(other_stts).map(|stt| {
+            let stt: Arc<dyn Stt> = Arc::new(Understanding(stt));
+            (stt, options.clone())
+        });
         let (language, format, health) = (LANGUAGE.to_owned(), AudioFormat::Narrowband, ProviderHealth::default());
         let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, format, health };
         let pipeline = Pipeline {
-            stt: vec![(Arc::new(Understanding(stt)), options)],
+            stt: stts.collect(),
             llm: llms.collect(),
             tts: vec![(Arc::new(tts), voice)],
             phrases: Arc::default(),

@@ -1,14 +1,20 @@
-//! Whole calls whose STT is lost in mid-call.
+//! Whole calls whose STT is lost in mid-call. How long callers then wait is measured in virtual time.
+
+use std::sync::Arc;
 
 use serde_json::{Value, json};
+use switchhook_core::conversation::FailureCode;
+use switchhook_providers::Stt;
 
 use super::call::LOOPBACK;
 use super::caller::text;
+use super::conversation::{self, Kind, Server};
 use crate::doubles::assemblyai_stt::AssemblyAi;
 use crate::doubles::deepgram_stt::Nova;
 use crate::doubles::openai_transcriptions::{Answers, Whisper};
 use crate::doubles::stt::{SttBehaviour, SttServer};
 use crate::harness::{Client, TestService};
+use crate::providers::rehearsal::{FakeProviders, VirtualCall, always};
 
 /// The prices per minute of the failing STT, and of the one that takes over.
 const DEAR: f64 = 6.0;
@@ -45,14 +51,7 @@ async fn call(first: (&str, &str, &str), fallback: &SttServer, lines: Option<usi
     (ended, transcript["data"].as_array().expect("a list").clone())
 }
 
-/// Returns the longest time between two lines, in milliseconds.
-fn longest_silence(lines: &[Value]) -> i64 {
-    let at = |line: &Value, name: &str| line[name].as_i64().unwrap_or_else(|| panic!("{name} of {line}"));
-    let silences = lines.windows(2).map(|two| at(&two[1], "start_ms") - at(&two[0], "end_ms"));
-    silences.max().expect("several lines")
-}
-
-/// Checks that each line of the caller was transcribed once and without dead air, by one STT and then by the other.
+/// Checks that each line of the caller was transcribed once, by one STT and then by the other.
 async fn check_takeover(first: (&str, &str, &str)) {
     let fallback = SttServer::start([], AssemblyAi::default).await;
     let (ended, lines) = call(first, &fallback, Some(3)).await;
@@ -60,8 +59,6 @@ async fn check_takeover(first: (&str, &str, &str)) {
         let times = lines.iter().filter(|said| said["text"] == text(line)).count();
         assert_eq!(times, 1, "{line}: {lines:?}");
     }
-    let silence = longest_silence(&lines);
-    assert!(silence <= 3_000, "{silence} ms of silence: {lines:?}");
     assert_eq!((fallback.connections(), fallback.complaints()), (1, vec![]));
     let usage = &ended["usage"];
     let (ms, cost) = (usage["stt_audio_ms"].as_f64().expect("counted"), usage["cost_usd"].as_f64().expect("priced"));
@@ -109,5 +106,55 @@ async fn when_the_last_one_fails_too_its_words_end_the_call() {
     let (ended, lines) = call(("deepgram", &first.url(), "dg-key"), &fallback, None).await;
     assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("pipeline_error")), "{ended}");
     assert!(ended["error"].as_str().unwrap_or_default().contains("revoked last"), "{ended}");
-    assert!(longest_silence(&lines) <= 3_000 && lines.len() >= 2, "the agent says goodbye: {lines:?}");
+    assert!(lines.len() >= 2, "the agent says goodbye: {lines:?}");
+}
+
+/// Holds a conversation whose STT is lost, and returns what is wrong with it: dead air, an end other than this one, and lines that were not
+/// understood once if it continues.
+async fn promises_broken(first: Arc<dyn Stt>, fallback: &Server, end: Option<FailureCode>) -> Vec<String> {
+    let other_stts = vec![Kind::AssemblyAi.stt(fallback)];
+    let cast = FakeProviders { stt: first, other_stts, ..FakeProviders::scripted(always("I have noted that.")) };
+    let mut talk = VirtualCall::begin(&conversation::agent(), cast).await;
+    talk.until_silent_for(500, 0).await;
+    let lines = ["day", "people", "time"];
+    let mut broken = Vec::new();
+    for line in lines {
+        broken.extend(talk.says_and_is_answered(line).await);
+    }
+    if talk.failure() != end {
+        broken.push(format!("it ends by {:?} and not by {end:?}", talk.end));
+    }
+    let heard: Vec<_> = talk.said().into_iter().filter(|(by_agent, _)| !by_agent).map(|(_, text)| text).collect();
+    if end.is_none() && heard != lines.map(text) {
+        broken.push(format!("the caller is understood as {heard:?}"));
+    }
+    broken.extend(fallback.complaints());
+    broken
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_takeover_leaves_dead_air() {
+    let revoked = || SttBehaviour::Refuses(401, vec![], "the key was revoked");
+    let mut broken = Vec::new();
+    for (then, fallback, end) in [
+        (revoked(), SttBehaviour::Well, None),
+        (SttBehaviour::Refuses(503, vec![], "overloaded"), SttBehaviour::Well, None),
+        (SttBehaviour::Silent, SttBehaviour::Well, None),
+        (revoked(), revoked(), Some(FailureCode::Pipeline)),
+    ] {
+        let name = format!("{then:?}, {fallback:?}");
+        let first = Kind::Nova.serve_as(vec![SttBehaviour::DiesInSpeech, then]).await;
+        let fallback = Kind::AssemblyAi.serve_as(vec![fallback]).await;
+        let promises = promises_broken(Kind::Nova.stt(&first), &fallback, end).await;
+        broken.extend(promises.into_iter().map(|promise| format!("{name}: {promise}")));
+    }
+    let refused = Answers::With(401, vec![], r#"{"error":{"message":"Incorrect API key provided."}}"#);
+    for answers in [refused, Answers::Never] {
+        let name = format!("{answers:?}");
+        let first = Server::Requests(Whisper::start([answers]).await);
+        let fallback = Kind::AssemblyAi.serve_as(vec![SttBehaviour::Well]).await;
+        let promises = promises_broken(Kind::Transcriptions.stt(&first), &fallback, None).await;
+        broken.extend(promises.into_iter().map(|promise| format!("{name}: {promise}")));
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
 }
