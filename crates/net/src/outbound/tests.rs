@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 use super::*;
 
-const SOON: Duration = Duration::from_secs(5);
+/// Longer than any working test takes.
+const LONG: Duration = Duration::from_secs(60);
 
 /// Answers every connection with `answer`, and counts the connections.
 async fn listener(answer: &'static [u8]) -> (SocketAddr, Arc<AtomicUsize>) {
@@ -45,7 +46,7 @@ async fn post(client: &Client, url: &str) -> Result<Answer, SendError> {
 
 #[tokio::test]
 async fn addresses_that_are_not_public_are_refused_in_every_notation() {
-    let client = client("192.0.2.0/24,http", None, SOON);
+    let client = client("192.0.2.0/24,http", None, LONG);
     for host in [
         "127.0.0.1",
         "2130706433",
@@ -73,18 +74,18 @@ async fn a_name_is_refused_for_one_forbidden_address_among_good_ones() {
     for forbidden in ["127.0.0.1", "169.254.169.254", "10.1.2.3", "::1", "::ffff:127.0.0.1", "fe80::1"] {
         let forbidden: IpAddr = forbidden.parse().expect("an address");
         let names = dns::tests::server(vec!["8.8.8.8".parse().expect("an address"), forbidden]).await;
-        let refused = post(&client("8.8.8.8,http", Some(names), SOON), &url).await.expect_err("forbidden");
+        let refused = post(&client("8.8.8.8,http", Some(names), LONG), &url).await.expect_err("forbidden");
         assert!(matches!(refused, SendError::Refused(_)), "{forbidden}: {refused:?}");
     }
     assert_eq!(connections.load(Ordering::SeqCst), 0, "nothing was even connected to");
 
     let names = dns::tests::server(vec!["127.0.0.1".parse().expect("an address")]).await;
-    let answer = post(&client("127.0.0.0/8,http", Some(names), SOON), &url).await.expect("the operator allows it");
+    let answer = post(&client("127.0.0.0/8,http", Some(names), LONG), &url).await.expect("the operator allows it");
     assert_eq!((answer.status, connections.load(Ordering::SeqCst)), (200, 1));
 
     let empty = dns::tests::server(Vec::new()).await;
     assert_eq!(
-        post(&client("192.0.2.0/24,http", Some(empty), SOON), &url).await.expect_err("no address"),
+        post(&client("192.0.2.0/24,http", Some(empty), LONG), &url).await.expect_err("no address"),
         SendError::Unknown
     );
 }
@@ -95,7 +96,7 @@ async fn redirects_are_answers_and_are_not_followed() {
     let answer =
         format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{elsewhere}/\r\ncontent-length: 0\r\n\r\n");
     let (address, _) = listener(answer.leak().as_bytes()).await;
-    let answer = post(&client("127.0.0.0/8,http", None, SOON), &format!("http://{address}/")).await.expect("an answer");
+    let answer = post(&client("127.0.0.0/8,http", None, LONG), &format!("http://{address}/")).await.expect("an answer");
     assert_eq!((answer.status, reached.load(Ordering::SeqCst)), (307, 0));
 }
 
@@ -123,10 +124,10 @@ async fn the_status_counts_even_when_the_body_never_ends_and_silence_is_a_timeou
 async fn no_more_than_the_limit_of_an_answer_is_read() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1048576\r\n\r\n".as_slice();
     let (address, _) = listener([head, &[b'x'; READ_LIMIT]].concat().leak()).await;
-    let patient = client("127.0.0.0/8,http", None, SOON * 100);
+    let patient = client("127.0.0.0/8,http", None, LONG * 100);
     let url = format!("http://{address}/");
     // Reading further would block: the rest never arrives.
-    let answer = tokio::time::timeout(SOON, post(&patient, &url)).await.expect("it stops").expect("a status");
+    let answer = tokio::time::timeout(LONG, post(&patient, &url)).await.expect("it stops").expect("a status");
     assert_eq!((answer.status, answer.excerpt.len()), (200, EXCERPT));
 }
 
@@ -152,7 +153,7 @@ async fn a_request_is_framed_by_the_client_whatever_headers_were_stored() {
         headers.insert(name, value.parse().expect("a value"));
     }
     let request = Request { method: Method::POST, url, headers, body: Some(b"{\"day\":1}".to_vec()) };
-    client("127.0.0.0/8,http", None, SOON).ask(request, SOON).await.unwrap_or_else(|error| panic!("{error}"));
+    client("127.0.0.0/8,http", None, LONG).ask(request, LONG).await.unwrap_or_else(|error| panic!("{error}"));
     let request = server.await.expect("no panic");
     assert!(request.contains("x-own: kept") && request.contains("content-length: 9"), "{request}");
     for absent in ["chunked", "elsewhere.example", "proxy-authorization", "content-length: 1\r"] {
@@ -166,7 +167,7 @@ async fn an_exemption_for_a_port_opens_that_port_alone_and_no_public_host() {
     let (other, reached) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
     let names = dns::tests::server(vec!["127.0.0.1".parse().expect("an address")]).await;
     let allow = format!("127.0.0.1:{},http", address.port());
-    let client = client(&allow, Some(names), SOON);
+    let client = client(&allow, Some(names), LONG);
     for host in ["hooks.example.com", "127.0.0.1"] {
         let answer = post(&client, &format!("http://{host}:{}/", address.port())).await.expect(host);
         assert_eq!(answer.status, 200);
@@ -177,7 +178,7 @@ async fn an_exemption_for_a_port_opens_that_port_alone_and_no_public_host() {
     assert_eq!((connections.load(Ordering::SeqCst), reached.load(Ordering::SeqCst)), (2, 0));
 
     let public = dns::tests::server(vec!["8.8.8.8".parse().expect("an address")]).await;
-    let client = self::client(&allow, Some(public), SOON);
+    let client = self::client(&allow, Some(public), LONG);
     let refused = post(&client, "http://hooks.example.com/").await.expect_err("plain HTTP to a public host");
     assert_eq!(refused, SendError::Url(UrlRefusal::Scheme));
     let refused = post(&client, "https://hooks.example.com:22/").await.expect_err("a port of another service");
@@ -190,7 +191,7 @@ async fn what_one_tenant_may_reach_another_may_not() {
     let (tenant, other) = (TenantId::from_uuid(Uuid::from_u128(1)), TenantId::from_uuid(Uuid::from_u128(2)));
     let settings = ClientSettings::new(&NetworkSettings::default(), &AddressPolicy::default()).expect("settings");
     let exemptions = Exemptions::default();
-    let clients = PerTenant::new(exemptions.clone(), move |more| settings.clone().with(more).client(SOON));
+    let clients = PerTenant::new(exemptions.clone(), move |more| settings.clone().with(more).client(LONG));
     let clients = clients.expect("clients");
     let url = format!("http://{address}/");
     post(&clients.of(tenant), &url).await.expect_err("nothing is exempt");
@@ -208,7 +209,7 @@ async fn page(head: &str, body: &[u8]) -> Result<Page, SendError> {
     let (address, _) = listener([head.as_bytes(), body].concat().leak()).await;
     let request =
         Request { method: Method::GET, url: format!("http://{address}/"), headers: HeaderMap::new(), body: None };
-    client("127.0.0.0/8,http", None, SOON).ask(request, SOON).await
+    client("127.0.0.0/8,http", None, LONG).ask(request, LONG).await
 }
 
 fn from_hex(hex: &str) -> Vec<u8> {
@@ -293,7 +294,7 @@ async fn the_deadline_covers_a_compressed_answer() {
     let short = Duration::from_millis(300);
     let request =
         Request { method: Method::GET, url: format!("http://{address}/"), headers: HeaderMap::new(), body: None };
-    let late = client("127.0.0.0/8,http", None, SOON).ask(request, short).await.err();
+    let late = client("127.0.0.0/8,http", None, LONG).ask(request, short).await.err();
     assert_eq!(late, Some(SendError::Timeout(short)));
 }
 

@@ -165,7 +165,8 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
-    const SOON: Duration = Duration::from_secs(5);
+    /// Longer than any working test takes.
+    const LONG: Duration = Duration::from_secs(60);
 
     fn sockets(allow: &str) -> WebSockets {
         WebSockets::new(&NetworkSettings::default(), &allow.parse().expect("a policy")).expect("a client")
@@ -200,7 +201,7 @@ mod tests {
                 let _ = socket.send(message).await;
             }
         });
-        let mut socket = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), SOON).await.expect("opened");
+        let mut socket = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), LONG).await.expect("opened");
         assert_eq!(socket.next().await.expect("a message").expect("whole"), Message::text("hello"));
         socket.send(Message::binary(vec![1, 2])).await.expect("sent");
         assert_eq!(socket.next().await.expect("a message").expect("whole"), Message::binary(vec![1, 2]));
@@ -215,7 +216,7 @@ mod tests {
             socket.send(Message::text("x".repeat(MAX_MESSAGE))).await.expect("sent");
             let _ = socket.send(Message::text("x".repeat(MAX_MESSAGE + 1))).await;
         });
-        let mut socket = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), SOON).await.expect("opened");
+        let mut socket = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), LONG).await.expect("opened");
         assert_eq!(socket.next().await.expect("a message").expect("it fits").len(), MAX_MESSAGE);
         let error = socket.next().await.expect("an error").expect_err("it does not");
         assert!(unreadable(&error).contains("more than 1048576 bytes"), "{error}");
@@ -227,7 +228,7 @@ mod tests {
             "HTTP/1.1 429 Too Many Requests\r\nretry-after: 3\r\nx-id: r1\r\ncontent-length: 8\r\n\r\ntoo many",
         )
         .await;
-        let refused = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), SOON).await.expect_err("refused");
+        let refused = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), LONG).await.expect_err("refused");
         let OpenError::Refused(refused) = refused else { panic!("{refused:?}") };
         assert_eq!((refused.answer.status, refused.answer.retry_after.as_deref()), (429, Some("3")));
         assert_eq!((refused.answer.excerpt.as_str(), &refused.headers["x-id"]), ("too many", &"r1".parse().unwrap()));
@@ -247,7 +248,7 @@ mod tests {
             let _ = socket.send(Message::text("hello")).await;
             let _ = socket.next().await;
         });
-        let mut socket = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), SOON).await.expect("opened");
+        let mut socket = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), LONG).await.expect("opened");
         assert_eq!(socket.next().await.expect("a message").expect("whole"), Message::text("hello"));
     }
 
@@ -261,7 +262,7 @@ mod tests {
             ("file:///etc/passwd", "http"),
         ] {
             let url = address.parse().expect("an address");
-            let refused = sockets(allow).connect(&url, HeaderMap::new(), SOON).await.expect_err(address);
+            let refused = sockets(allow).connect(&url, HeaderMap::new(), LONG).await.expect_err(address);
             assert!(matches!(refused, OpenError::NoAnswer(SendError::Url(_))), "{address}: {refused:?}");
         }
     }
@@ -270,7 +271,7 @@ mod tests {
     async fn a_long_query_is_no_reason_to_refuse_an_address() {
         let url = answering("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await;
         let long = below(url.as_str(), "", &[("keyterm", "x".repeat(3_000))]).expect("an address");
-        let refused = sockets("127.0.0.0/8,http").connect(&long, HeaderMap::new(), SOON).await.expect_err("404");
+        let refused = sockets("127.0.0.0/8,http").connect(&long, HeaderMap::new(), LONG).await.expect_err("404");
         assert!(matches!(&refused, OpenError::Refused(refused) if refused.answer.status == 404), "{refused:?}");
     }
 
@@ -282,7 +283,7 @@ mod tests {
         let late = sockets.connect(&silent, HeaderMap::new(), short).await.expect_err("silence");
         assert!(matches!(late, OpenError::NoAnswer(SendError::Timeout(_))), "{late:?}");
         let other = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: x\r\n\r\n";
-        let refused = sockets.connect(&answering(other).await, HeaderMap::new(), SOON).await.expect_err("no websocket");
+        let refused = sockets.connect(&answering(other).await, HeaderMap::new(), LONG).await.expect_err("no websocket");
         assert!(matches!(refused, OpenError::NotWebSocket(_)), "{refused:?}");
     }
 
@@ -313,10 +314,10 @@ mod tests {
         let mut network = NetworkSettings::default();
         let policy = "127.0.0.0/8".parse().expect("a policy");
         let sockets = |network: &NetworkSettings| WebSockets::new(network, &policy).expect("a client");
-        let refused = sockets(&network).connect(&url, HeaderMap::new(), SOON).await.expect_err("unknown");
+        let refused = sockets(&network).connect(&url, HeaderMap::new(), LONG).await.expect_err("unknown");
         assert!(refused.to_string().contains("certificate"), "{refused}");
         network.extra_ca = Some(file.path().to_owned());
-        let mut socket = sockets(&network).connect(&url, HeaderMap::new(), SOON).await.expect("opened");
+        let mut socket = sockets(&network).connect(&url, HeaderMap::new(), LONG).await.expect("opened");
         assert_eq!(socket.next().await.expect("a message").expect("whole"), Message::text("hello"));
     }
 
