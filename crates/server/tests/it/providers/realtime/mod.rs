@@ -62,14 +62,6 @@ async fn wait_for_words(client: &Client, call: &str, words: &str) {
     client.look_until(&format!("/v1/calls/{call}/transcript"), |said| said.to_string().contains(words)).await;
 }
 
-/// Returns when each line began and ended, in milliseconds.
-async fn times(client: &Client, call: &str) -> Vec<(i64, i64)> {
-    let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
-    let ms = |line: &Value, name: &str| line[name].as_i64().expect("a time");
-    let lines = transcript["data"].as_array().expect("a list");
-    lines.iter().map(|line| (ms(line, "start_ms"), ms(line, "end_ms"))).collect()
-}
-
 fn goodbye() -> Reply {
     Reply::Calls(Some("Thank you. Goodbye."), "call_end", "end_call", json!({}))
 }

@@ -1,5 +1,7 @@
 //! Conversations in virtual time with a speech-to-speech model.
 
+use std::time::Duration;
+
 use crate::providers::rehearsal::{FakeProviders, VirtualCall, always, words};
 use serde_json::json;
 use switchhook::talk::realtime::Model;
@@ -36,10 +38,14 @@ async fn begin(double: &Double) -> VirtualCall {
     begin_with(vec![model(double)]).await
 }
 
-async fn begin_with(models: Vec<Model>) -> VirtualCall {
+fn agent() -> AgentConfig {
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.text = "Harbor Table, hello?".to_owned();
-    let mut talk = VirtualCall::begin_with(&agent, FakeProviders::scripted(always("")), models).await;
+    agent
+}
+
+async fn begin_with(models: Vec<Model>) -> VirtualCall {
+    let mut talk = VirtualCall::begin_with(&agent(), FakeProviders::scripted(always("")), models).await;
     talk.until_silent_for(500, 0).await;
     talk
 }
@@ -111,6 +117,17 @@ async fn callers_whom_the_servers_voice_detection_misses_are_answered() {
         assert!(said.contains(&(false, words(line))), "{said:?}");
     }
     assert_eq!((double.sessions(), double.received("input_audio_buffer.commit").len()), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_answered_before_there_is_a_session_is_not_left_in_silence() {
+    let double = Double::start_with(vec![Opening::Slow(Duration::from_millis(4_200))], vec![], vec![]).await;
+    let (cast, models) = (FakeProviders::scripted(always("")), vec![model(&double)]);
+    let mut talk = VirtualCall::answered_after(Duration::ZERO, &agent(), cast, models).await;
+    talk.wait(9_000).await;
+    let began: Vec<i64> = talk.transcript.iter().map(|line| line.start_ms).collect();
+    assert!(matches!(began[..], [word, greeting] if word < 3_300 && greeting < 6_000), "{began:?} {:?}", talk.said());
+    assert_eq!(talk.said()[1], (true, "Harbor Table, hello?"));
 }
 
 #[tokio::test(start_paused = true)]

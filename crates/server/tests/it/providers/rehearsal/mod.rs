@@ -62,6 +62,16 @@ impl VirtualCall {
 
     /// The same with speech-to-speech models, the first one preferred; the TTS of `cast` fills waits.
     pub(super) async fn begin_with(agent: &AgentConfig, cast: FakeProviders, models: Vec<Model>) -> Self {
+        Self::answered_after(RINGS, agent, cast, models).await
+    }
+
+    /// The same with this much time until the call is answered.
+    pub(super) async fn answered_after(
+        rings: Duration,
+        agent: &AgentConfig,
+        cast: FakeProviders,
+        models: Vec<Model>,
+    ) -> Self {
         let (pipeline, log) = cast.pipeline(agent);
         let mut prepared = Prepared::new(
             Settings {
@@ -74,7 +84,7 @@ impl VirtualCall {
             pipeline,
             models,
         );
-        let answered = Instant::now() + RINGS;
+        let answered = Instant::now() + rings;
         let mut refused = None;
         while Instant::now() < answered && refused.is_none() {
             pass().await;
