@@ -4,8 +4,8 @@
     ci/upgrade.py OLD_BINARY [NEW_BINARY]
 
 NEW_BINARY is the same program if it is left out; a schema of a later version is then simulated. Steps are those of docs/operations.md: back up
-while calls are live, stop the old version, which lets live calls end, start the new one, which migrates and dials what was queued, and go
-back: with the same schema at once, else by the backup. Nobody is called twice.
+while calls are live, stop the old version, which lets live calls go on until they are hung up, start the new one, which migrates and dials
+what was queued, and go back: with the same schema at once, else by the backup. Nobody is called twice.
 """
 
 import hashlib
@@ -19,9 +19,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 LIVE, QUEUED = 4, 3
+# Numbers of the simulator.
+TALKS, STAYS_SILENT = "+12025550100", "+12025550109"
 # Longer than any step takes on a busy machine.
 LIMIT = 120
 
@@ -69,6 +72,14 @@ class Rehearsal:
     def signal_to_stop(self) -> None:
         self.service.send_signal(signal.SIGTERM)
 
+    def is_stopping(self) -> bool:
+        check(self.service.poll() is None, f"the service ended while calls were live: {self.log.read_text()[-2000:]}")
+        try:
+            urllib.request.urlopen(f"http://{self.address}/readyz", timeout=30)
+        except urllib.error.HTTPError as answer:
+            return json.load(answer)["code"] == "draining"
+        return False
+
     def stopped(self) -> None:
         check(self.service.wait(LIMIT) == 0, f"the service stopped with {self.service.returncode}")
 
@@ -89,19 +100,28 @@ class Rehearsal:
         return [self.api("GET", f"/v1/calls/{id}") for id in ids]
 
     def prepare(self) -> None:
-        """Makes an agent that needs no models, and a line whose calls take a few seconds."""
+        """Makes an agent that needs no models and is patient with a silent caller, and a line that is answered soon."""
         script = self.api("POST", "/v1/connections", {"name": "Script", "provider": "scripted"})
         phone = self.api("POST", "/v1/connections", {"name": "Line", "provider": "simulator", "settings": {"time_scale": 0.2}})
         by = {"connection_id": script["id"]}
         agent = {"name": "Rehearsal", "instructions": "Book a table.", "stt": by, "llm": by, "tts": by}
         agent["limits"] = {"max_duration_seconds": 10}
+        agent["silence"] = {"reprompt_after_seconds": 600, "hangup_after_seconds": 600}
         self.agent = self.api("POST", "/v1/agents", agent)["id"]
         self.number = "+12025550177"
         self.api("POST", "/v1/numbers", {"number": self.number, "connection_id": phone["id"], "agent_id": self.agent})
 
-    def place(self, count: int) -> list[str]:
-        body = {"agent_id": self.agent, "from": self.number, "to": "+12025550100"}
+    def place(self, count: int, to: str = TALKS, **more: object) -> list[str]:
+        body = {"agent_id": self.agent, "from": self.number, "to": to} | more
         return [self.api("POST", "/v1/calls", body)["id"] for _ in range(count)]
+
+    def place_lasting(self, count: int) -> list[str]:
+        """Places calls that last until they are hung up."""
+        return self.place(count, STAYS_SILENT, overrides={"limits": {"max_duration_seconds": 600}})
+
+    def hang_up(self, ids: list[str]) -> None:
+        for id in ids:
+            self.api("POST", f"/v1/calls/{id}/hangup", {})
 
     def all_ended(self, ids: list[str], status: str | None = None) -> None:
         self.wait("calls to end", lambda: all(call["ended_at"] for call in self.calls(ids)))
@@ -116,19 +136,24 @@ def rehearse(one: Rehearsal, old: str, new: str, backup: pathlib.Path) -> None:
     one.key = one.json(old, "seed")["api_key"]["key"]
     one.start(old)
     one.prepare()
-    live = one.place(LIVE)
+    live = one.place_lasting(LIVE)
     one.wait("calls to be live", lambda: all(call["status"] == "in_progress" for call in one.calls(live)))
     one.json(old, "backup", str(backup))
     print(f"Backed up with {LIVE} live calls")
 
     one.signal_to_stop()
+    # Until it has seen the signal, it dials what is placed.
+    one.wait("the service to stop taking up calls", one.is_stopping)
     queued = one.place(QUEUED)
+    one.hang_up(live)
     one.stopped()
     check(one.dialled() == LIVE, f"{one.dialled()} calls were dialled by a version that was stopping, not {LIVE}")
     one.start(new)
     one.all_ended(live + queued, "completed")
+    reasons = {call["end_reason"] for call in one.calls(live)}
+    check(reasons == {"api_hangup"}, f"live calls ended by {reasons} when their version was stopping")
     check(one.dialled() == LIVE + QUEUED, f"{one.dialled()} dials for {LIVE + QUEUED} calls")
-    print(f"Updated: {LIVE} live calls ended by themselves, {QUEUED} queued ones were dialled by the new version, each once")
+    print(f"Updated: {LIVE} live calls went on until they were hung up, {QUEUED} queued ones were dialled by the new version, each once")
 
     one.signal_to_stop()
     one.stopped()
