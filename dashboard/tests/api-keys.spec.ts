@@ -19,7 +19,7 @@ test("a key is shown once, can be copied, and is revoked", async ({ page, servic
   expect(key).toMatch(/^vk_[a-z]+_[a-z0-9]{12}_[A-Za-z0-9]{38}$/);
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByRole("button", { name: "Copy" }).click();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key);
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(key);
 
   // Escape does not close it: a slip would lose the key.
   await page.keyboard.press("Escape");

@@ -15,7 +15,7 @@ test("an owner invites a person, changes the role, and takes the invitation back
   expect(link).toMatch(/\/invitation#[\w-]{43}$/);
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByRole("button", { name: "Copy" }).click();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(link);
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(link);
   await page.getByRole("button", { name: "I have copied it" }).click();
 
   const row = page.getByRole("row").filter({ hasText: email });
