@@ -1,5 +1,6 @@
 /** The dashboard behind a proxy that serves it below a path, and takes the path away before it asks the service. */
 import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync } from "node:fs";
 import { createServer, request, type IncomingMessage, type Server } from "node:http";
 import { connect, type AddressInfo } from "node:net";
@@ -79,8 +80,13 @@ test.beforeAll(async () => {
   }).toPass({ timeout: 60_000 });
 });
 
-test.afterAll(() => {
-  service.kill();
+test.afterAll(async () => {
+  // What still runs may write to the folder while it is deleted.
+  if (service.exitCode === null && service.signalCode === null) {
+    const exit = once(service, "exit");
+    service.kill("SIGKILL");
+    await exit;
+  }
   outside.close();
   outside.closeAllConnections();
   rmSync(folder, { recursive: true, force: true });
