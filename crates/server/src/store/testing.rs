@@ -98,6 +98,20 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::parse(NOW).expect("a date")
 }
 
+/// Asks for a connection or a transaction until there is one. The store gives up after a few seconds, which a busy machine may need for the
+/// others of many at once.
+pub(crate) async fn patiently<T, W>(ask: impl Fn() -> W) -> Result<T, sqlx::Error>
+where
+    W: Future<Output = Result<T, sqlx::Error>>,
+{
+    loop {
+        match ask().await {
+            Err(sqlx::Error::PoolTimedOut) => {}
+            done => return done,
+        }
+    }
+}
+
 /// A new tenant with these limits.
 pub(crate) async fn tenant(store: &Store, limits: OwnLimits) -> TenantId {
     let id = TenantId::new(now(), clock::random());

@@ -6,7 +6,7 @@ use switchhook_core::id::TenantId;
 use switchhook_runtime::clock;
 
 use crate::store::tenants::{self, OwnLimits};
-use crate::store::testing::{TestStore, now, stores};
+use crate::store::testing::{TestStore, now, patiently, stores};
 use crate::store::{Store, is_duplicate, is_unavailable, on};
 
 fn new_id() -> TenantId {
@@ -14,7 +14,7 @@ fn new_id() -> TenantId {
 }
 
 async fn insert(store: &Store, id: TenantId) -> Result<(), sqlx::Error> {
-    let mut tx = store.begin().await?;
+    let mut tx = patiently(|| store.begin()).await?;
     tenants::create_for_operator(&mut tx, id, "one of many", OwnLimits::default(), now()).await?;
     tx.commit().await
 }
@@ -32,7 +32,7 @@ async fn two_hundred_at_once_are_all_seen_as_soon_as_they_are_acknowledged() {
                 tokio::spawn(async move {
                     let id = new_id();
                     insert(&store, id).await.expect("committed");
-                    let mut reader = store.read().await.expect("a connection");
+                    let mut reader = patiently(|| store.read()).await.expect("a connection");
                     tenants::get(&mut reader, id).await.expect("a row").is_some()
                 })
             })
@@ -114,7 +114,7 @@ async fn errors_dropped_transactions_and_given_up_requests_do_not_hurt_the_other
                             assert!(is_duplicate(&error), "{error}");
                         }
                         1 => {
-                            let mut tx = store.begin().await.expect("a transaction");
+                            let mut tx = patiently(|| store.begin()).await.expect("a transaction");
                             let name = "dropped";
                             tenants::create_for_operator(&mut tx, new_id(), name, OwnLimits::default(), now())
                                 .await
