@@ -1,6 +1,6 @@
 /** The person at the microphone, who says recorded lines. */
 import { expect, type Page } from "@playwright/test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
 /** What Chromium's fake microphone plays once, from the moment a page opens it; it is read then. */
@@ -78,7 +78,10 @@ export class Caller {
 export function callerSays(...lines: { afterSeconds: number; line: Line }[]): void {
   const samples = lines.flatMap(({ afterSeconds, line }) => [...silence(afterSeconds), ...samplesOf(line)]);
   mkdirSync(dirname(RECORDING), { recursive: true });
-  writeFileSync(RECORDING, wave([...samples, ...silence(1)]));
+  // Replaced as a whole: the browser of another run may be reading it.
+  const written = `${RECORDING}.${process.pid}`;
+  writeFileSync(written, wave([...samples, ...silence(1)]));
+  renameSync(written, RECORDING);
 }
 
 function silence(seconds: number): number[] {
