@@ -19,7 +19,7 @@ venv=$target/clients/venv-$wanted
 if [ ! -e "$venv/complete" ]; then
     rm -rf "$target"/clients/venv-*
     python3 -m venv "$venv"
-    if ! "$venv/bin/pip" install --quiet --disable-pip-version-check -r clients/python/requirements-dev.txt; then
+    if ! twice "$venv/bin/pip" install --quiet --disable-pip-version-check -r clients/python/requirements-dev.txt; then
         "$venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --dest "$target/clients/reached" httpx && die "pip install failed"
         echo "NOT CHECKED: the Python registry cannot be reached."
         exit 77

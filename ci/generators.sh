@@ -30,7 +30,7 @@ install_python() {
     [ ! -e "$venv/complete" ] || return 0
     rm -rf "$folder"/venv-*
     python3 -m venv "$venv"
-    if ! "$venv/bin/pip" install --quiet --disable-pip-version-check -r ci/generators/requirements.txt; then
+    if ! twice "$venv/bin/pip" install --quiet --disable-pip-version-check -r ci/generators/requirements.txt; then
         "$venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --dest "$folder/reached" httpx && die "pip install failed"
         echo "NOT CHECKED: the Python registry cannot be reached."
         exit 77

@@ -5,6 +5,7 @@
 #
 # shellcheck shell=bash
 
+. ci/twice.sh
 NODE=22.23.3
 NPM=11.19.1
 
@@ -15,7 +16,7 @@ die() {
 
 # from_registry ARGUMENTS…: runs npm. Exits with 77, "could not check", if the registry cannot be reached.
 from_registry() {
-    npm "$@" --no-fund --no-audit --loglevel=error && return 0
+    twice npm "$@" --no-fund --no-audit --loglevel=error && return 0
     if npm ping >/dev/null 2>&1; then die "npm $1 failed"; fi
     echo "NOT CHECKED: the npm registry cannot be reached."
     exit 77
@@ -28,7 +29,11 @@ at_least() {
 
 # newer_node FOLDER: puts node and npm of the registry, installed in the folder, before what is too old.
 newer_node() {
-    local tools=$1/node_modules platform
+    local tools=$1/node_modules platform lock
+    # Steps of ci/test.sh that run beside each other install into the same folder.
+    mkdir -p "$1"
+    exec {lock}>"$1/lock"
+    flock "$lock"
     if ! at_least "$(node --version)" "${NODE_LEAST:-20.19.0}"; then
         case "$(uname -m)" in x86_64) platform=linux-x64 ;; aarch64) platform=linux-arm64 ;; *) die "no node for $(uname -m)" ;; esac
         # Both at once: Debian's npm runs with Debian's node only.
@@ -39,6 +44,7 @@ newer_node() {
         [ -x "$tools/.bin/npm" ] || from_registry install --prefix "$1" "npm@$NPM"
         PATH=$tools/.bin:$PATH
     fi
+    exec {lock}>&-
     export PATH
     echo "node $(node --version), npm $(npm --version 2>/dev/null)"
 }

@@ -91,7 +91,7 @@ echo "uv: run it without an installation"
 uv=$target/uv
 if ! "$uv/bin/uvx" --version >/dev/null 2>&1; then
     python3 -m venv "$uv"
-    "$uv/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: "uv==$UV" || rm -rf "$uv"
+    twice "$uv/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: "uv==$UV" || rm -rf "$uv"
 fi
 # The new user's command, below.
 program=("$folder/venv/bin/switchhook")

@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+. ci/twice.sh
 SCHEMATHESIS=4.32.5
 target=${CARGO_TARGET_DIR:-target}
 venv=$target/schemathesis/venv-$SCHEMATHESIS
@@ -16,7 +17,7 @@ venv=$target/schemathesis/venv-$SCHEMATHESIS
 if [ ! -e "$venv/complete" ]; then
     rm -rf "$venv"
     python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$SCHEMATHESIS"
+    twice "$venv/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$SCHEMATHESIS"
     touch "$venv/complete"
 fi
 if [ -z "${SWITCHHOOK_BINARY:-}" ]; then cargo build --quiet --package switchhook --locked; fi
