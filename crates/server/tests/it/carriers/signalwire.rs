@@ -1,9 +1,11 @@
 //! Calls over SignalWire, where it differs from Twilio.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::json;
+use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
@@ -72,7 +74,8 @@ async fn its_refusals_and_lost_answers_are_understood() {
     client.wait_for(&found, |call| !call["carrier"]["call_id"].is_null()).await;
     client.post(&format!("/v1/calls/{found}/hangup"), json!({})).await;
     assert_eq!(client.wait_for_end(&found).await["end_reason"], "canceled");
-    assert_eq!(stage.double.call("+12025550113").status, "canceled");
+    let withdrawn = stage.double.until("+12025550113", "it is withdrawn", Record::is_over).await;
+    assert_eq!(withdrawn.status, "canceled");
 
     let path = format!("/v1/connections/{}", stage.set.connection);
     client.patch(&path, json!({ "credentials": { "api_token": "an old one" } })).await;
@@ -139,14 +142,16 @@ async fn what_comes_as_json_is_read_like_a_form() {
         let stage = Fixture::new(flavour).await;
         let voice = stage.answer_calls().await;
         let (busy, caller) = ("+12025550101", "+12025550102");
-        // Long enough that the report of ringing comes before the answer on a busy machine, too.
-        let rings_for = Duration::from_secs(2);
-        let hangs_up = Script { delivery: Delivery::Json, rings_for, ..Script::with(FarEnd::HangsUpAfter(SOON)) };
-        stage.double.script(CALLEE, hangs_up.clone());
+        let answers = Arc::new(Notify::new());
+        let hangs_up = Script { delivery: Delivery::Json, ..Script::with(FarEnd::HangsUpAfter(SOON)) };
+        stage.double.script(CALLEE, Script { rings_until: Some(answers.clone()), ..hangs_up.clone() });
         stage.double.script(caller, hangs_up);
         stage.double.script(busy, Script { delivery: Delivery::Json, ..Script::ending("busy", Some(603)) });
         let machines = json!({ "answering_machine": { "mode": "detect" } });
         let placed = stage.place_with(CALLEE, machines).await;
+        // The audio of the answer may overtake the report of ringing.
+        stage.client().wait_for(&placed, |call| !call["ringing_at"].is_null()).await;
+        answers.notify_one();
         let refused = stage.place(busy).await;
         let taken = stage.double.call_in(&voice, caller, OWN).await;
         assert_eq!(taken.status, StatusCode::OK, "{taken:?}");

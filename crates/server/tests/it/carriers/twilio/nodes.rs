@@ -1,11 +1,12 @@
 //! Nodes that die, and requests of the carrier that reach another node than the call's own.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::carriers::set_up;
 use crate::doubles::twilio::TwilioDouble;
@@ -143,10 +144,12 @@ async fn reports_and_audio_may_reach_any_node_and_the_one_with_the_audio_talks()
     let key = tenant(&dialler);
     let (_dialler, client) = start(&dialler, &key);
     let set = set_up(&client, &double, json!({})).await;
-    let rings_for = Duration::from_secs(4);
-    double.script(RINGS, Script { rings_for, ..Script::ending("no-answer", Some(603)) });
-    double.script(HOLDS, Script { rings_for, ..Script::default() });
-    double.script(TALKS, Script { rings_for, ..Script::with(FarEnd::HangsUpAfter(Duration::from_secs(1))) });
+    let stops = [(); 3].map(|()| Arc::new(Notify::new()));
+    let [rings, holds, talks] = stops.each_ref().map(|stop| Some(stop.clone()));
+    double.script(RINGS, Script { rings_until: rings, ..Script::ending("no-answer", Some(603)) });
+    double.script(HOLDS, Script { rings_until: holds, ..Script::default() });
+    let leaves = Script::with(FarEnd::HangsUpAfter(Duration::from_secs(1)));
+    double.script(TALKS, Script { rings_until: talks, ..leaves });
     let mut calls = Vec::new();
     for number in [RINGS, HOLDS, TALKS] {
         calls.push(client.place(&set.agent, number).await);
@@ -156,6 +159,8 @@ async fn reports_and_audio_may_reach_any_node_and_the_one_with_the_audio_talks()
     // No other node could dial. From now on the carrier meets the other node only.
     let (process, others_client) = start(&other, &key);
     door.point_at(&process);
+    // Not earlier: the carrier waits only seconds for a stream to open.
+    stops.iter().for_each(|stop| stop.notify_one());
     let rejected = client.wait_for_end(&calls[0]).await;
     assert!(!rejected["ringing_at"].is_null(), "{rejected}");
     assert_eq!((&rejected["error_code"], &rejected["carrier"]["sip_code"]), (&json!("rejected"), &json!(603)));
@@ -184,9 +189,9 @@ async fn who_was_put_through_while_no_node_lived_talks_on_and_who_was_not_is_hun
     let (process, client) = start(&first, &key);
     door.point_at(&process);
     let set = set_up(&client, &double, json!({})).await;
-    let rings_for = Duration::from_secs(10);
-    double.script(DESK, Script { rings_for, ..Script::default() });
-    double.script(AWAY, Script { rings_for, ..Script::ending("busy", Some(486)) });
+    let [answers, is_busy] = [(); 2].map(|()| Arc::new(Notify::new()));
+    double.script(DESK, Script { rings_until: Some(answers.clone()), ..Script::default() });
+    double.script(AWAY, Script { rings_until: Some(is_busy.clone()), ..Script::ending("busy", Some(486)) });
     let mut calls = Vec::new();
     for (number, to) in [(HOLDS, DESK), (TALKS, AWAY)] {
         let call = client.place(&set.agent, number).await;
@@ -198,6 +203,9 @@ async fn who_was_put_through_while_no_node_lived_talks_on_and_who_was_not_is_hun
     process.kill();
     let (process, client) = start(&second, &key);
     door.point_at(&process);
+    // The calls have no owner until their leases end, and a report that reaches no node is not repeated.
+    answers.notify_one();
+    is_busy.notify_one();
 
     let ended = client.wait_for_end(&calls[0]).await;
     assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("transferred")), "{ended}");

@@ -1,9 +1,10 @@
 //! Reports and streams about a call that the account of another tenant signs.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use crate::carriers::tenants_apart::{Answer, DESK, Line, assert_untouched, open_stream};
 use crate::carriers::{Fixture, set_up};
@@ -95,13 +96,19 @@ async fn what_another_tenants_account_signs_changes_nothing_of_a_call() {
     let theirs = TwilioDouble::start(Flavour::Twilio).await;
     let other = another_line(&stage, &theirs).await;
     // Rings while the other tenant attacks.
-    let busy = Script { rings_for: Duration::from_secs(4), ..Script::ending("busy", Some(486)) };
+    let is_busy = Arc::new(Notify::new());
+    let busy = Script { rings_until: Some(is_busy.clone()), ..Script::ending("busy", Some(486)) };
     stage.double.script(DESK, busy);
     let call = stage.place_with(CALLEE, json!({ "answering_machine": { "mode": "detect" } })).await;
     stage.double.until(CALLEE, "a person is recognised", |call| call.answered_by.is_some()).await;
     stage.client().wait_for(&call, |call| call["status"] == "in_progress").await;
     let owner = Line::of(stage.client(), call, &stage.set.connection, &stage.addresses()).await;
     let fields = stage.double.fields_of(&stage.double.call(CALLEE));
-    assert_untouched(&owner, &other, Box::pin(attack(&theirs, &owner, &other, &fields))).await;
+    let attack = Box::pin(async {
+        let answers = attack(&theirs, &owner, &other, &fields).await;
+        is_busy.notify_one();
+        answers
+    });
+    assert_untouched(&owner, &other, attack).await;
     stage.stop().await;
 }

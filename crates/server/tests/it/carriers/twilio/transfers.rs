@@ -1,10 +1,11 @@
 //! Transfers: the number answers or does not, and the reports about it come once, twice, late or not at all.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use switchhook_carriers::address::CallAddress;
+use tokio::sync::Notify;
 
 use crate::carriers::Fixture;
 use crate::doubles::twilio::Record;
@@ -111,9 +112,12 @@ async fn conversation_continues_over_a_new_stream_after_a_failed_transfer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_is_transferred_when_the_number_answers_and_not_before() {
     let stage = Fixture::new(Flavour::Twilio).await;
-    let call = transferring(&stage, DESK, Script { rings_for: Duration::from_secs(3), ..Script::default() }).await;
+    let answers = Arc::new(Notify::new());
+    let script = Script { rings_until: Some(answers.clone()), ..Script::default() };
+    let call = transferring(&stage, DESK, script).await;
     until_dialled(&stage, DESK).await;
     assert_eq!(stage.shown(&call).await["status"], "in_progress");
+    answers.notify_one();
     assert_transferred(&stage, &call).await;
     stage.stop().await;
 }
@@ -198,7 +202,8 @@ async fn a_report_that_is_forged_or_of_another_transfer_changes_nothing() {
     transfer(&stage, &call, AWAY).await;
     until_sorry(&stage, &call, 1).await;
 
-    stage.double.script(DESK, Script { rings_for: Duration::from_secs(4), ..Script::default() });
+    let answers = Arc::new(Notify::new());
+    stage.double.script(DESK, Script { rings_until: Some(answers.clone()), ..Script::default() });
     transfer(&stage, &call, DESK).await;
     until_dialled(&stage, DESK).await;
     for key in [None, Some("another key")] {
@@ -213,6 +218,7 @@ async fn a_report_that_is_forged_or_of_another_transfer_changes_nothing() {
     }
     assert_eq!(stage.shown(&call).await["status"], "in_progress");
     assert!(!stage.double.call(CALLEE).bridged, "it rings");
+    answers.notify_one();
     assert_transferred(&stage, &call).await;
     let (status, body) = report(&stage, &call, 2, "busy", key).await;
     assert!(status == StatusCode::OK && body.contains("<Hangup/>"), "late, of a call that has ended: {body}");

@@ -1,7 +1,5 @@
 //! Transfers: `<Dial>` calls another phone, which its number's script answers or not.
 
-use tokio::time::sleep;
-
 use super::callbacks;
 use super::flavour::{Flavour, Prefix};
 use super::leg::{Leg, Order};
@@ -26,9 +24,8 @@ impl Leg {
         self.show(dial);
         let script = self.network.look(|state| state.scripts.get(&dial.to).cloned()).unwrap_or_default();
         let mut other = OtherLeg { dial, sid: self.network.flavour.id(Prefix::Call), script, answered: false };
-        let rings = if let DialOutcome::RingsOn = other.script.outcome { dial.timeout } else { other.script.rings_for };
         let ordered = tokio::select! {
-            () = sleep(rings.min(dial.timeout)) => None,
+            () = other.script.ring(dial.timeout) => None,
             order = self.orders.recv() => Some(order.map_or(Over::FarEnd, Over::Ordered)),
         };
         if let Some(over) = ordered {

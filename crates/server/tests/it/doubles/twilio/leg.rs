@@ -103,10 +103,8 @@ impl Leg {
     async fn ring(&mut self, timeout: Duration) -> Option<End> {
         self.callbacks.send("initiated", &[]);
         self.callbacks.send("ringing", &[]);
-        let rings =
-            if let DialOutcome::RingsOn = self.script.outcome { timeout } else { self.script.rings_for.min(timeout) };
         tokio::select! {
-            () = sleep(rings) => {}
+            () = self.script.ring(timeout) => {}
             _ = self.orders.recv() => return Some(End::as_("canceled", 487)),
         }
         match self.script.outcome {
@@ -187,7 +185,6 @@ async fn tell_apart(network: Network, sid: String, amd: Amd, script: Script) {
         Some(told) => told.notified().await,
         None => sleep(TELLS_APART).await,
     }
-    network.change(&sid, |record| record.answered_by = Some(answered_by));
     let fields = signature::owned(&[
         ("AccountSid", network.flavour.account()),
         ("AnsweredBy", answered_by),
@@ -199,4 +196,6 @@ async fn tell_apart(network: Network, sid: String, amd: Amd, script: Script) {
         Ok(answer) => network.complaints.add(format!("a report about machines was answered with {}", answer.status())),
         Err(_) => {} // As for other reports.
     }
+    // Tests wait for this, and then for what the service makes of it.
+    network.change(&sid, |record| record.answered_by = Some(answered_by));
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
 
 /// Script of one number. Default: answered soon by a silent person, with all reports sent.
 #[derive(Clone, Debug)]
@@ -11,6 +12,8 @@ pub(crate) struct Script {
     pub(crate) answer: Answer,
     pub(crate) outcome: DialOutcome,
     pub(crate) rings_for: Duration,
+    /// When it stops ringing, if not after that time.
+    pub(crate) rings_until: Option<Arc<Notify>>,
     pub(crate) delivery: Delivery,
     pub(crate) media: MediaBehaviour,
     pub(crate) far_end: FarEnd,
@@ -28,6 +31,7 @@ impl Default for Script {
             answer: Answer::Accepts,
             outcome: DialOutcome::Answered,
             rings_for: Duration::from_millis(200),
+            rings_until: None,
             delivery: Delivery::Faithful,
             media: MediaBehaviour::Flows,
             far_end: FarEnd::Silent,
@@ -53,6 +57,18 @@ impl Script {
 
     pub(crate) fn with(far_end: FarEnd) -> Self {
         Self { far_end, ..Self::default() }
+    }
+
+    /// Waits as long as it rings, at most for `longest`.
+    pub(super) async fn ring(&self, longest: Duration) {
+        match (&self.rings_until, self.outcome) {
+            (Some(stopped), _) => {
+                // Whether it was stopped or the time is over makes no difference.
+                let _ = timeout(longest, stopped.notified()).await;
+            }
+            (None, DialOutcome::RingsOn) => sleep(longest).await,
+            (None, _) => sleep(self.rings_for.min(longest)).await,
+        }
     }
 }
 
