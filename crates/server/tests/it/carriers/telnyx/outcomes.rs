@@ -1,7 +1,5 @@
 //! Outcomes of a dial other than a conversation.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use super::{Rig, THEM};
@@ -94,9 +92,7 @@ async fn a_stream_that_ends_without_a_report_ends_the_call_by_the_carriers_recor
     let call = rig.place(THEM).await;
     rig.client().wait_for(&call, |call| call["status"] == "in_progress").await;
     rig.telnyx.ended(THEM).await;
-    let over = Instant::now();
     let ended = rig.client().wait_for_end(&call).await;
-    assert!(over.elapsed() < Duration::from_secs(3), "it ended {:?} after its stream", over.elapsed());
     assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("caller_hangup"), &json!("caller")), "{ended}");
     assert_eq!(ended["duration_seconds"], rig.telnyx.duration(THEM), "{ended}");
     let events = rig.client().event_names(&call).await;

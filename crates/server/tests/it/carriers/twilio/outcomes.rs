@@ -104,8 +104,8 @@ async fn who_rings_on_is_no_answer_and_a_line_without_audio_no_media() {
     assert_eq!(stage.client().wait_for_end(&unanswered).await["error_code"], "no_answer");
     assert_eq!(stage.double.call(CALLEE).timeout, Duration::from_secs(5));
     assert_eq!(stage.client().wait_for_end(&silent).await["error_code"], "no_media");
-    let seen = stage.double.call("+12025550105");
-    assert!(seen.ended_by_us.is_some() && seen.is_over(), "it is hung up: {seen:?}");
+    let hung_up = |call: &Record| call.is_over() && call.ended_by_us.is_some();
+    stage.double.until("+12025550105", "it is hung up", hung_up).await;
     stage.stop().await;
 }
 

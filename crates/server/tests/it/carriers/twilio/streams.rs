@@ -1,6 +1,6 @@
 //! Audio that does not come, or not as it should. On each of these lines no conversation begins.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use switchhook_core::id::CallId;
@@ -62,9 +62,7 @@ async fn a_stream_that_ends_without_a_report_ends_the_call_by_the_carriers_recor
     stage.double.script(CALLEE, Script { delivery: Delivery::WithoutEnd, ..leaves });
     let call = stage.place(CALLEE).await;
     let seen = stage.double.until(CALLEE, "it is over", Record::is_over).await;
-    let over = Instant::now();
     let ended = stage.client().wait_for_end(&call).await;
-    assert!(over.elapsed() < Duration::from_secs(3), "it ended {:?} after its stream", over.elapsed());
     assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("caller_hangup"), &json!("caller")), "{ended}");
     assert_eq!(ended["duration_seconds"], records::seconds(&seen), "{ended}");
     assert_eq!(ended["carrier"]["cause"], "normal", "{ended}");
