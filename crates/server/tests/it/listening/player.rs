@@ -107,6 +107,18 @@ impl Player {
         }
     }
 
+    /// The same, also if the socket is closed meanwhile. Returns the close code in that case, too.
+    pub(crate) async fn while_open<T>(&mut self, other: impl Future<Output = T>) -> (T, Option<u16>) {
+        let mut other = std::pin::pin!(other);
+        loop {
+            tokio::select! {
+                biased;
+                closed = self.next() => if closed.is_some() { return (other.await, closed) },
+                result = &mut other => return (result, None),
+            }
+        }
+    }
+
     pub(crate) async fn say(&mut self, words: &str) {
         self.socket.send(Message::text(words)).await.expect("it is open");
     }

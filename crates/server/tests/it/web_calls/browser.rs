@@ -20,8 +20,10 @@ const FORMAT: AudioFormat = AudioFormat::Wideband;
 const FRAME: Duration = Duration::from_millis(20);
 /// Silence after which the agent counts as done.
 const QUIET: Duration = Duration::from_millis(800);
-/// How long a lost socket is waited for.
-const RESUMABLE: Duration = Duration::from_secs(5);
+/// A step that takes longer was held up, and perhaps the agent with it: it said nothing meanwhile, but is not done.
+const HELD_UP: Duration = Duration::from_millis(200);
+/// Frames in a second.
+const SECOND: usize = 50;
 const SILENCE: [i16; FORMAT.frame_samples()] = [0; FORMAT.frame_samples()];
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -42,6 +44,8 @@ pub(crate) struct Browser {
     /// When the last loud frame arrived.
     spoke_at: Option<Instant>,
     pub(crate) frames: usize,
+    /// How many frames of the agent arrived over UDP.
+    udp_frames: usize,
     /// The close code, once the socket is closed.
     pub(crate) closed: Option<u16>,
 }
@@ -67,6 +71,7 @@ impl Browser {
             read_until: Instant::now(),
             spoke_at: None,
             frames: 0,
+            udp_frames: 0,
             closed: None,
         })
     }
@@ -100,7 +105,7 @@ impl Browser {
 
     /// Opens the socket of a call again, and retries as pages do until the service has noticed the loss of the previous one.
     pub(crate) async fn resume(url: &str, token: &str) -> Self {
-        let opened = timeout(RESUMABLE, async {
+        let opened = timeout(TIMEOUT, async {
             loop {
                 match Self::open(url).await {
                     Ok(browser) => break browser,
@@ -155,15 +160,26 @@ impl Browser {
                 () = step_of(&mut self.udp) => self.heard_over_udp(),
             }
         }
-        self.read_until = Instant::now();
+        self.read_to_the_end();
         while let Some((_, name)) = self.marks.pop_front_if(|(at, _)| *at <= Instant::now()) {
             self.send(json!({ "type": "mark", "name": name })).await;
         }
     }
 
+    /// Notes that there is nothing more to read. Silence counts from here if the step was held up.
+    fn read_to_the_end(&mut self) {
+        let now = Instant::now();
+        let took = now.saturating_duration_since(self.read_until);
+        if let Some(at) = self.spoke_at.filter(|at| took > HELD_UP && *at < now) {
+            self.spoke_at = Some((at + took).min(now));
+        }
+        self.read_until = now;
+    }
+
     /// Plays audio that arrived over UDP at once.
     fn heard_over_udp(&mut self) {
         let frames = self.udp.as_mut().map(UdpEnd::heard).unwrap_or_default();
+        self.udp_frames += frames.len();
         if frames.iter().any(|frame| frame.rms_dbfs() > VOICED_DBFS) {
             self.spoke_at = Some(Instant::now());
         }
@@ -223,10 +239,9 @@ impl Browser {
 
     /// Listens until the agent has been speaking for a second, so that some words have been heard.
     pub(crate) async fn hear_agent_begin(&mut self) {
-        self.spoke_at = None;
-        self.listen("speech of the agent", |browser| browser.spoke_at.is_some()).await;
-        let began = Instant::now();
-        self.listen("a second of it", |_| began.elapsed() >= Duration::from_secs(1)).await;
+        self.hear_agent_begin_speaking().await;
+        let before = self.frames + self.udp_frames;
+        self.listen("a second of it", |browser| browser.frames + browser.udp_frames >= before + SECOND).await;
     }
 
     /// Listens until the agent begins to say something.
