@@ -465,7 +465,9 @@ async fn a_failed_analysis_says_so_and_each_line_about_a_call_carries_its_id() {
     let words = "The language model could not analyse the conversation (provider_timeout).";
     assert_eq!(silent["analysis"], json!({ "status": "failed", "error": words }));
     assert_eq!(talked["analysis"], json!({ "status": "completed", "error": null }), "{talked}");
-    service.kill();
+    // The log is written in the background, and completely at the end.
+    service.signal("TERM");
+    service.ended().await;
 
     let log = node.log();
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
