@@ -9,7 +9,6 @@ use switchhook_core::event::{DeliveryBody, EventData, WEBHOOK_TEST};
 use switchhook_core::id::{DeliveryId, TenantId, WebhookId};
 use switchhook_core::webhook::SigningSecret;
 use switchhook_runtime::clock;
-use tokio::time::Instant;
 
 use super::peer::Peer;
 use super::*;
@@ -23,8 +22,6 @@ const WAITING: usize = 34;
 const BEGUN: usize = 600;
 /// How often a healthy receiver is checked.
 const ROUNDS: usize = 5;
-/// A third of the 15 s that an attempt at a hanging receiver lasts: a delivery that waits for one of them waits longer.
-const FREE: Duration = Duration::from_secs(5);
 
 /// Registers more endpoints than the API allows one tenant.
 async fn register(service: &TestService, tenant: TenantId, url: &str, now: Timestamp) -> Vec<WebhookId> {
@@ -55,16 +52,11 @@ async fn queue(store: &Store, tenant: TenantId, endpoints: &[WebhookId], each: u
     tx.commit().await.expect("committed");
 }
 
-/// The waits of healthy deliveries beside ten thousand others.
-struct Beside {
-    longest_wait: Duration,
-    /// Attempts made at the dead receiver while one delivery waited; the median.
-    others: usize,
-}
-
-async fn beside(dead: &Peer) -> Beside {
+/// Waits for healthy deliveries beside ten thousand others. Returns how many attempts were made at the dead receiver while one of them
+/// waited; the median. No attempt ends before the test by its timeout.
+async fn beside(dead: &Peer) -> usize {
     let clock = standing_clock();
-    let service = TestService::start_with(clock.clone()).await;
+    let service = TestService::start_as(clock.clone(), |config| config.webhook_timeout = NEVER).await;
     let client = &service.client;
     let (_, tenant) = client.get("/v1/tenant").await;
     let tenant: TenantId = text(&tenant["id"]).parse().expect("an id");
@@ -76,29 +68,27 @@ async fn beside(dead: &Peer) -> Beside {
 
     service.client.look_until("/healthz", |_| dead.connections() >= BEGUN).await;
 
-    let (mut longest_wait, mut others) = (Duration::ZERO, Vec::new());
+    let mut others = Vec::new();
     for _ in 0..ROUNDS {
         healthy.test().await;
-        let (start, before) = (Instant::now(), dead.connections());
+        let before = dead.connections();
         tokio::time::timeout(TIMEOUT, receiver.next()).await.expect("a delivery");
-        longest_wait = longest_wait.max(start.elapsed());
         others.push(dead.connections() - before);
     }
     others.sort();
-    Beside { longest_wait, others: others[ROUNDS / 2] }
+    others[ROUNDS / 2]
 }
 
-/// Hundreds of attempts stay in progress until their 15 s are over; the machine is idle meanwhile.
+/// Hundreds of attempts stay in progress: a delivery that waited for one of them would not arrive.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_healthy_delivery_does_not_wait_for_ten_thousand_at_receivers_that_hang() {
-    let Beside { longest_wait, .. } = beside(&Peer::silent().await).await;
-    assert!(longest_wait < FREE, "{longest_wait:?}");
+    beside(&Peer::silent().await).await;
 }
 
 /// Receivers that fail at once keep the machine busy, and how long that takes depends on the machine: what counts is how many others
 /// are served first. At three thousand per second, a tenth of the waiting deliveries take a third of a second.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_healthy_delivery_does_not_queue_behind_ten_thousand_that_fail_at_once() {
-    let Beside { others, .. } = beside(&Peer::answering("500 Broken").await).await;
+    let others = beside(&Peer::answering("500 Broken").await).await;
     assert!(others < DEAD * WAITING / 10, "{others} attempts went before it");
 }

@@ -21,6 +21,8 @@ use crate::harness::{Client, TestService, text};
 
 /// The timeout of one attempt in tests that wait for it.
 const SHORT: Duration = Duration::from_secs(1);
+/// The timeout in tests of attempts that end by themselves: longer than a test.
+const NEVER: Duration = Duration::from_secs(3_600);
 
 /// Returns a stopped clock, so that no retry happens before it is advanced.
 fn standing_clock() -> Clock {
@@ -30,6 +32,11 @@ fn standing_clock() -> Clock {
 /// Starts a service with a stopped clock, whose attempts may take [`SHORT`].
 async fn impatient() -> TestService {
     TestService::start_as(standing_clock(), |config| config.webhook_timeout = SHORT).await
+}
+
+/// The same with attempts that may take as long as the test.
+async fn patient() -> TestService {
+    TestService::start_as(standing_clock(), |config| config.webhook_timeout = NEVER).await
 }
 
 /// An endpoint as seen by the customer.

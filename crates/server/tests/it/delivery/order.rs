@@ -44,7 +44,9 @@ impl Seen {
 
 #[tokio::test]
 async fn the_first_attempts_of_a_call_go_out_one_after_another_in_the_order_of_its_events_however_the_receiver_fails() {
-    let (service, agent) = TestService::ready().await;
+    // The first attempts last as long as the calls.
+    let service = TestService::start_as(Clock::system(), |config| config.webhook_timeout = NEVER).await;
+    let agent = service.client.scripted_agent(json!({})).await;
     let (told, mut firsts) = mpsc::unbounded_channel();
     let (seen, leave) = (Arc::new(Mutex::new(Seen::default())), Arc::new(Semaphore::new(0)));
     let gate = leave.clone();

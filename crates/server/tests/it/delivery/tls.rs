@@ -61,7 +61,7 @@ async fn a_receiver_must_have_a_certificate_of_an_authority_that_is_trusted_for_
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     std::io::Write::write_all(&mut file, ours.pem().as_bytes()).expect("written");
     let service = TestService::start_as(standing_clock(), |config| {
-        config.webhook_timeout = SHORT;
+        config.webhook_timeout = NEVER;
         config.extra_ca = Some(file.path().to_owned());
     })
     .await;
@@ -87,8 +87,8 @@ async fn a_receiver_must_have_a_certificate_of_an_authority_that_is_trusted_for_
         assert!(good || returned, "{name}: {attempt}");
         assert_eq!(peer.connections(), 1, "{name}");
     }
-    // Plain HTTP where TLS is expected.
-    let plain = Peer::answering("200 OK").await;
+    // Plain HTTP where TLS is expected. Both may wait for the other.
+    let (service, plain) = (impatient().await, Peer::answering("200 OK").await);
     let endpoint = Endpoint::register(&service.client, &format!("https://{}/", plain.address)).await;
     assert_eq!(endpoint.try_once().await["status"], Value::Null);
 }

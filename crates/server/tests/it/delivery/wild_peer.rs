@@ -1,19 +1,17 @@
 //! A receiver that treats the first attempt at a delivery as a seed determines, and accepts all others.
 
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep};
+use tokio::sync::Semaphore;
 
 use super::peer::{Peer, Request, read};
 use crate::crash::rng::Rng;
 
 /// Number of ways to treat an attempt; the first half of them fail it.
 const WAYS: u64 = 16;
-/// How long a slow receiver takes. An attempt may take 15 s.
-const SLOW: Duration = Duration::from_secs(9);
 const ACCEPTED: &[u8] = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 /// The longest delay between two attempts, in seconds, which `Retry-After` cannot exceed.
 const LONGEST_DELAY: u64 = 57_600;
@@ -34,12 +32,15 @@ pub(super) struct WildReceiver {
     pub(super) peer: Peer,
     pub(super) first: Arc<Treatment>,
     seen: Arc<Seen>,
+    /// Closed when slow receivers respond.
+    slow: Arc<Semaphore>,
 }
 
 /// The requests that arrived.
 #[derive(Default)]
 struct Seen {
-    first: OnceLock<Instant>,
+    /// Whether the first attempt has arrived.
+    has_begun: AtomicBool,
     requests: Mutex<Vec<Request>>,
 }
 
@@ -55,7 +56,8 @@ enum Reads {
 /// The treatment of the first attempt, and its expected outcome.
 pub(super) struct Treatment {
     reads: Reads,
-    waits: Duration,
+    /// Whether it responds only when the test says so.
+    is_slow: bool,
     answer: Vec<u8>,
     /// Bytes that follow the response, again and again.
     flood: Option<Vec<u8>>,
@@ -72,24 +74,30 @@ pub(super) struct Treatment {
 impl WildReceiver {
     pub(super) async fn start(seed: u64) -> Self {
         let (first, seen) = (Arc::new(Treatment::new(seed)), Arc::new(Seen::default()));
-        let (treatment, log) = (first.clone(), seen.clone());
+        let slow = Arc::new(Semaphore::new(0));
+        let (treatment, log, gate) = (first.clone(), seen.clone(), slow.clone());
         let peer = Peer::start(move |stream| {
-            let (treatment, log) = (treatment.clone(), log.clone());
+            let (treatment, log, gate) = (treatment.clone(), log.clone(), gate.clone());
             async move {
-                if log.first.set(Instant::now()).is_ok() {
-                    treatment.apply(stream, &log).await;
-                } else {
+                if log.has_begun.swap(true, Ordering::SeqCst) {
                     accept(stream, &log).await;
+                } else {
+                    treatment.apply(stream, &log, &gate).await;
                 }
             }
         })
         .await;
-        Self { peer, first, seen }
+        Self { peer, first, seen, slow }
     }
 
-    /// Returns when the first attempt arrived.
-    pub(super) fn began(&self) -> Option<Instant> {
-        self.seen.first.get().copied()
+    /// Returns whether the first attempt has arrived.
+    pub(super) fn has_begun(&self) -> bool {
+        self.seen.has_begun.load(Ordering::SeqCst)
+    }
+
+    /// Makes it respond if it is slow.
+    pub(super) fn respond(&self) {
+        self.slow.close();
     }
 
     /// Takes the requests that were read as a whole since the last call.
@@ -125,7 +133,7 @@ impl Treatment {
     fn sends(answer: impl Into<Vec<u8>>) -> Self {
         Self {
             reads: Reads::Whole,
-            waits: Duration::ZERO,
+            is_slow: false,
             answer: answer.into(),
             flood: None,
             hangs_up: false,
@@ -191,7 +199,7 @@ impl Treatment {
                 let flood = Some(vec![b'x'; 65_536]);
                 Self { flood, ..accepts(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n".to_vec()) }
             }
-            _ => Self { waits: SLOW, ..accepts(ACCEPTED.to_vec()) },
+            _ => Self { is_slow: true, ..accepts(ACCEPTED.to_vec()) },
         }
     }
 
@@ -199,10 +207,10 @@ impl Treatment {
     pub(super) fn describe(&self) -> String {
         let flood = self.flood.as_ref().map_or(0, Vec::len);
         let answer = String::from_utf8_lossy(&self.answer);
-        format!("reads {:?}, waits {:?}, sends {answer:?} and {flood} bytes without end", self.reads, self.waits)
+        format!("reads {:?}, slow {}, sends {answer:?} and {flood} bytes without end", self.reads, self.is_slow)
     }
 
-    async fn apply(&self, mut stream: TcpStream, log: &Seen) {
+    async fn apply(&self, mut stream: TcpStream, log: &Seen, slow: &Semaphore) {
         match self.reads {
             Reads::Whole => log.note(read(&mut stream).await),
             Reads::Head => read_head(&mut stream).await,
@@ -212,7 +220,10 @@ impl Treatment {
                 return;
             }
         }
-        sleep(self.waits).await;
+        if self.is_slow {
+            // Closing it is the permission.
+            let _ = slow.acquire().await;
+        }
         if stream.write_all(&self.answer).await.is_err() {
             return;
         }
