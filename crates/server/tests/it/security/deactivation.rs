@@ -9,11 +9,8 @@ use switchhook::store::{deactivation, tenants};
 use switchhook_core::id::{CallId, TenantId};
 use switchhook_runtime::clock::Clock;
 
-use crate::harness::{Agent, TestService, text};
+use crate::harness::{Agent, TIMEOUT, TestService, text};
 use crate::listening::Player;
-
-/// The time within which every node has stopped a tenant.
-const STOPPED: Duration = Duration::from_secs(5);
 
 async fn set_active(service: &TestService, tenant: TenantId, active: bool) {
     let now = Clock::system().now();
@@ -47,7 +44,7 @@ async fn wait_for_end(service: &TestService, tenant: TenantId, call: &str) -> Op
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(STOPPED, looking).await.expect("it ends within 5 s")
+    tokio::time::timeout(TIMEOUT, looking).await.expect("it ends")
 }
 
 async fn scheduled(service: &TestService, agent: &Agent) -> String {
