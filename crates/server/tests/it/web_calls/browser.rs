@@ -121,10 +121,19 @@ impl Browser {
 
     /// Loses the socket but not UDP, and opens another one.
     pub(crate) async fn lose_socket_and_resume(mut self, url: &str, token: &str) -> Self {
-        let udp = self.udp.take();
+        let mut udp = self.udp.take().expect("it has UDP");
         drop(self);
-        let mut browser = Self::resume(url, token).await;
-        browser.udp = udp;
+        let mut resuming = std::pin::pin!(Self::resume(url, token));
+        let mut ticks = tokio::time::interval(FRAME);
+        let mut browser = loop {
+            // A page speaks on meanwhile. One that is quiet for a second has lost UDP, too.
+            tokio::select! {
+                browser = &mut resuming => break browser,
+                _ = ticks.tick() => udp.speak(&Frame::from_slice(FORMAT, &SILENCE)).await,
+                () = udp.step() => {}
+            }
+        };
+        browser.udp = Some(udp);
         browser
     }
 
