@@ -116,7 +116,7 @@ async fn the_status_counts_even_when_the_body_never_ends_and_silence_is_a_timeou
     let gone = tokio::net::TcpSocket::new_v4().expect("a socket");
     gone.bind(([127, 0, 0, 1], 0).into()).expect("a port");
     let gone_url = format!("http://{}/", gone.local_addr().expect("bound"));
-    let refused = post(&client, &gone_url).await.expect_err("nobody listens");
+    let refused = post(&client, &gone_url).await.expect_err("the port is closed");
     assert!(matches!(&refused, SendError::Connect(words) if words.contains("refused")), "{refused:?}");
 }
 

@@ -21,7 +21,8 @@ use crate::files;
 
 /// Concurrent read connections.
 const READERS: u32 = 8;
-/// How long a transaction waits for its turn, and a statement for a lock of another program. A client gets its answer within 5 s.
+/// How long a transaction waits for its turn, and a statement for a lock of another program. A request that queued behind another batch
+/// of its tenant waits twice.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(4);
 /// Size of the write-ahead log after a checkpoint, in bytes.
 const LOG_SIZE_LIMIT: &str = "16777216";

@@ -1,5 +1,6 @@
 //! Fresh stores for tests: SQLite in a temporary folder, and PostgreSQL where `SWITCHHOOK_TEST_POSTGRES` names a server.
 
+use std::borrow::Borrow;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
@@ -98,18 +99,23 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::parse(NOW).expect("a date")
 }
 
-/// Asks for a connection or a transaction until there is one. The store gives up after a few seconds, which a busy machine may need for the
+/// How often a test asks for a connection, some seconds each time.
+const MOST_TRIES: usize = 20;
+
+/// Repeats what found no connection or transaction in time. The store gives up after a few seconds, which a busy machine may need for the
 /// others of many at once.
-pub(crate) async fn patiently<T, W>(ask: impl Fn() -> W) -> Result<T, sqlx::Error>
+pub(crate) async fn patiently<T, E, W>(ask: impl Fn() -> W) -> Result<T, E>
 where
-    W: Future<Output = Result<T, sqlx::Error>>,
+    E: Borrow<sqlx::Error>,
+    W: Future<Output = Result<T, E>>,
 {
-    loop {
+    for _ in 1..MOST_TRIES {
         match ask().await {
-            Err(sqlx::Error::PoolTimedOut) => {}
+            Err(error) if matches!(error.borrow(), sqlx::Error::PoolTimedOut) => {}
             done => return done,
         }
     }
+    ask().await
 }
 
 /// A new tenant with these limits.

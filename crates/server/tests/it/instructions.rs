@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::doubles::model::{Double, KEY, says};
 use crate::doubles::openai_llm::OpenAi;
 use crate::harness::process::Node;
-use crate::harness::{Client, TestService, text};
+use crate::harness::{Client, TestService, closed_port, text};
 
 /// A number that answers and talks.
 const TALKS: &str = "+12025550100";
@@ -74,7 +74,8 @@ fn dev(node: &Node, url: &str) -> (EndedWithTest, String, Value, Value) {
     let models = std::env::var("SWITCHHOOK_TEST_MODELS")
         .unwrap_or_else(|_| concat!(env!("CARGO_TARGET_TMPDIR"), "/../test-models").to_owned());
     let link = node.data_dir().join("models");
-    if !link.exists() {
+    // Where no test has pulled the models yet, it leads nowhere.
+    if !link.is_symlink() {
         std::os::unix::fs::symlink(format!("{models}/models"), link).expect("a link");
     }
     let mut command = node.command();
@@ -135,11 +136,8 @@ async fn a_language_model_is_connected_at_the_first_start_without_a_terminal() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_language_model_that_does_not_respond_is_not_connected_until_it_does() {
     switchhook_net::install_tls();
-    // Bound, so that no other test gets the port, and not listening.
-    let silent = tokio::net::TcpSocket::new_v4().expect("a socket");
-    silent.bind(([127, 0, 0, 1], 0).into()).expect("a port");
-    let url = format!("http://{}/v1", silent.local_addr().expect("bound"));
-    let (node, process, base, seeded, model) = dev_beside(Node::on(None), &url).await;
+    let (_socket, closed) = closed_port();
+    let (node, process, base, seeded, model) = dev_beside(Node::on(None), &format!("http://{closed}/v1")).await;
     let model = &model["language_model"];
     assert_eq!((&model["ok"], &model["connection_id"]), (&json!(false), &Value::Null), "{model}");
     let client = Client::new(base, text(&seeded["api_key"]["key"]));

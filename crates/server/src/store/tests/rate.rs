@@ -12,20 +12,14 @@ use crate::store::execute;
 use crate::store::group_commit::Batcher;
 use crate::store::rate::{Admit, RateRequest};
 use crate::store::tenants::OwnLimits;
-use crate::store::testing::{TestStore, now, stores, tenant};
+use crate::store::testing::{TestStore, now, patiently, stores, tenant};
 
 const ADMITTED: fn(&Decision) -> bool = |decision| matches!(decision, Decision::Admitted { .. });
 
 /// As a node decides that has nothing else to decide; so every call is another node.
 async fn admit(store: &Store, tenant: TenantId, limit: u32, at: Timestamp) -> Result<Decision, String> {
     let node = Batcher::new(Admit(store.clone()));
-    loop {
-        match node.submit(tenant, RateRequest { limit, at }).await {
-            // It waited for a transaction, which a busy machine may do for longer than the store is patient.
-            Err(error) if matches!(*error, sqlx::Error::PoolTimedOut) => {}
-            decided => return decided.map_err(|error| error.to_string()),
-        }
-    }
+    patiently(|| node.submit(tenant, RateRequest { limit, at })).await.map_err(|error| error.to_string())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -158,7 +158,7 @@ async fn race(clients: &[Client; 3], requests: usize, body: &Value) -> (Vec<Stri
     (accepted, refused)
 }
 
-/// Returns whether the request is to be repeated: so many at once may exceed the database's connections; it then had no effect.
+/// Returns whether to repeat the request: so many at once may exceed the database's connections; it then had no effect.
 fn is_busy(answer: &Response) -> bool {
     answer.status() == StatusCode::SERVICE_UNAVAILABLE && retry_after(answer).is_some()
 }

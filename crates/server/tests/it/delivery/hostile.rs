@@ -8,8 +8,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, interval};
 
-use super::peer::{Peer, closed_port, read};
+use super::peer::{Peer, read};
 use super::*;
+use crate::harness::closed_port;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n";
 

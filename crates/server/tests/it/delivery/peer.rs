@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 
 /// Listens until the test ends.
 pub(super) struct Peer {
@@ -73,14 +73,6 @@ impl Peer {
     pub(super) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
-}
-
-/// Returns a port of this machine that no other test gets, without a listener, for as long as the socket lasts.
-pub(super) fn closed_port() -> (TcpSocket, SocketAddr) {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.bind(([127, 0, 0, 1], 0).into()).expect("a port");
-    let address = socket.local_addr().expect("bound");
-    (socket, address)
 }
 
 /// Reads one request; returns `None` if the connection ends first.

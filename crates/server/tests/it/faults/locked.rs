@@ -11,7 +11,7 @@ use switchhook_runtime::clock::Clock;
 
 use crate::harness::TestService;
 
-/// A client that waits no longer. The service promises 5 s; the rest is for a machine that stands still meanwhile.
+/// A client that waits no longer. The service promises 8 s; the rest is for a machine that stands still meanwhile.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Writes that wait for the lock together: more than could wait one after the other, 4 s each, while a client does.
 const WRITES: usize = 16;

@@ -6,9 +6,10 @@ use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, query_scalar};
 
 use super::tenant_of;
+use crate::cluster::until;
 use crate::harness::postgres::Server;
 use crate::harness::process::Node;
-use crate::harness::{Client, deliveries_of, text};
+use crate::harness::{Client, TIMEOUT, deliveries_of, text};
 
 /// Starts a server with 20 connections. Returns it with a database URL for an ordinary role that owns the database.
 async fn small_server() -> (Server, String) {
@@ -24,13 +25,15 @@ async fn small_server() -> (Server, String) {
 
 /// Repeats a request that found every connection for requests taken. Returns the response.
 async fn insist(client: &Client, path: &str, body: &Value) -> Value {
-    loop {
-        let (status, shown) = client.post(path, body.clone()).await;
-        if status != StatusCode::SERVICE_UNAVAILABLE {
-            assert!(status.is_success(), "{shown}");
-            return shown;
-        }
-    }
+    let mut shown = Value::Null;
+    until("the request gets a connection", TIMEOUT, async || {
+        let (status, response) = client.post(path, body.clone()).await;
+        assert!(status.is_success() || status == StatusCode::SERVICE_UNAVAILABLE, "{response}");
+        shown = response;
+        status.is_success()
+    })
+    .await;
+    shown
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@ pub(crate) mod database;
 pub(crate) mod postgres;
 pub(crate) mod process;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -27,6 +27,7 @@ use switchhook_core::webhook::SigningSecret;
 use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
 use tempfile::TempDir;
+use tokio::net::TcpSocket;
 
 /// Longer than any working test takes.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -320,4 +321,12 @@ async fn answer(request: reqwest::RequestBuilder) -> (StatusCode, Value) {
 
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("a string, not {value}")).to_owned()
+}
+
+/// Returns a port of this machine that no other test gets, without a listener, for as long as the socket lasts.
+pub(crate) fn closed_port() -> (TcpSocket, SocketAddr) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let address = socket.local_addr().expect("bound");
+    (socket, address)
 }

@@ -8,6 +8,7 @@ use switchhook_runtime::clock::Clock;
 
 use super::player::{Player, address};
 use super::{HOLDS, talking};
+use crate::cluster::until;
 use crate::harness::{Client, TIMEOUT, TestService, text};
 
 /// Returns changes of an agent that waits for a silent caller.
@@ -85,18 +86,16 @@ async fn five_listen_and_the_sixth_waits_for_one_to_leave() {
     assert_eq!(Player::at(&sixth).await.err(), Some(409));
 
     players.pop().expect("five").leave().await;
-    let joined = async {
-        loop {
-            match Player::at(&sixth).await {
-                Ok(player) => return player,
-                // Until the service has noticed that one has left.
-                Err(status) => assert_eq!(status, 409),
-            }
-            // More attempts at once would be refused as a flood.
-            tokio::time::sleep(Duration::from_millis(20)).await;
+    let mut joined = None;
+    until("the service has noticed that one has left", TIMEOUT, async || {
+        match Player::at(&sixth).await {
+            Ok(player) => joined = Some(player),
+            Err(status) => assert_eq!(status, 409),
         }
-    };
-    let mut joined = tokio::time::timeout(TIMEOUT, joined).await.expect("a place");
+        joined.is_some()
+    })
+    .await;
+    let mut joined = joined.expect("one has left");
     joined.frames(5).await;
     for player in &mut players {
         player.frames(5).await;
@@ -117,12 +116,11 @@ async fn revoked_listener_stops_hearing_and_the_call_continues() {
     let mut kept = Player::open(owner, &call).await;
     heard.frames(5).await;
     let revoke = owner.request(Method::DELETE, &format!("/v1/api-keys/{}", text(&key["id"])));
-    let (revoked, closed) = heard.while_open(revoke.send()).await;
+    let revoked = heard.while_open(revoke.send()).await;
     assert_eq!(revoked.expect("an answer").status(), StatusCode::NO_CONTENT);
     let before = heard.frames;
     assert_eq!(Player::at(&unused).await.err(), Some(401), "at once");
-    let closed = if let Some(code) = closed { code } else { heard.until_closed().await };
-    assert_eq!(closed, 1008, "within seconds");
+    assert_eq!(heard.until_closed().await, 1008, "within seconds");
     let after = heard.frames - before;
     assert!(after < 500, "{after} frames");
     kept.frames(50).await;

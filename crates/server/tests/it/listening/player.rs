@@ -17,6 +17,8 @@ pub(crate) struct Player {
     pub(crate) frames: usize,
     /// Samples per second, once the first text has arrived.
     pub(crate) sample_rate: usize,
+    /// The close code, once the socket is closed.
+    closed: Option<u16>,
 }
 
 /// Requests a URL to listen at.
@@ -48,14 +50,16 @@ impl Player {
         let host = url.split('/').nth(2).expect("a host");
         let tcp = socket.connect(host.parse().expect("an address")).await.expect("the service listens");
         match client_async(url, tcp).await {
-            Ok((socket, _)) => Ok(Self { socket, sides: [Vec::new(), Vec::new()], frames: 0, sample_rate: 0 }),
+            Ok((socket, _)) => {
+                Ok(Self { socket, sides: [Vec::new(), Vec::new()], frames: 0, sample_rate: 0, closed: None })
+            }
             Err(Error::Http(answer)) => Err(answer.status().as_u16()),
             Err(error) => panic!("{error}"),
         }
     }
 
-    /// Takes the next message. Returns the close code at the end.
-    async fn next(&mut self) -> Option<u16> {
+    /// Takes the next message.
+    async fn next(&mut self) {
         let message = timeout(TIMEOUT, self.socket.next()).await.expect("something comes");
         match message {
             Some(Ok(Message::Binary(stereo))) => {
@@ -71,19 +75,19 @@ impl Player {
                 assert_eq!((&start["type"], &start["channels"]), (&json!("start"), &json!(2)), "{start}");
                 self.sample_rate = usize::try_from(start["sample_rate"].as_u64().expect("a rate")).expect("small");
             }
-            Some(Ok(Message::Close(frame))) => return Some(frame.map_or(1005, |frame| frame.code.into())),
+            Some(Ok(Message::Close(frame))) => self.closed = Some(frame.map_or(1005, |frame| frame.code.into())),
             Some(Ok(_)) => {}
-            Some(Err(_)) | None => return Some(1006),
+            Some(Err(_)) | None => self.closed = Some(1006),
         }
-        None
     }
 
     /// Listens until the socket is closed. Returns its close code.
     pub(crate) async fn until_closed(&mut self) -> u16 {
         loop {
-            if let Some(code) = self.next().await {
+            if let Some(code) = self.closed {
                 return code;
             }
+            self.next().await;
         }
     }
 
@@ -91,32 +95,29 @@ impl Player {
     pub(crate) async fn frames(&mut self, count: usize) {
         let until = self.frames + count;
         while self.frames < until {
-            assert_eq!(self.next().await, None, "it goes on");
+            self.next().await;
+            assert_eq!(self.closed, None, "it goes on");
         }
     }
 
     /// Listens while `other` runs, so that afterwards nothing that was sent before is unread. Returns its result.
     pub(crate) async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {
+        let result = self.while_open(other).await;
+        assert_eq!(self.closed, None, "it goes on");
+        result
+    }
+
+    /// The same, but the socket may be closed meanwhile.
+    pub(crate) async fn while_open<T>(&mut self, other: impl Future<Output = T>) -> T {
         let mut other = std::pin::pin!(other);
-        loop {
+        while self.closed.is_none() {
             tokio::select! {
                 biased;
-                closed = self.next() => assert_eq!(closed, None, "it goes on"),
+                () = self.next() => {}
                 result = &mut other => return result,
             }
         }
-    }
-
-    /// The same, also if the socket is closed meanwhile. Returns the close code in that case, too.
-    pub(crate) async fn while_open<T>(&mut self, other: impl Future<Output = T>) -> (T, Option<u16>) {
-        let mut other = std::pin::pin!(other);
-        loop {
-            tokio::select! {
-                biased;
-                closed = self.next() => if closed.is_some() { return (other.await, closed) },
-                result = &mut other => return (result, None),
-            }
-        }
+        other.await
     }
 
     pub(crate) async fn say(&mut self, words: &str) {

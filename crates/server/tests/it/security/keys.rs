@@ -151,6 +151,9 @@ async fn all_open(node: &Node, store: &Store, tenant: TenantId) -> usize {
     rows.len()
 }
 
+/// How often a rotation may end before the test kills it.
+const MOST_ROTATIONS: usize = 5;
+
 /// Starts a rotation and kills it once it has come so far, unless it has ended by then.
 async fn kill_rotation(node: &Node, has_come_so_far: impl AsyncFn() -> bool) {
     let mut command = node.command();
@@ -167,22 +170,30 @@ async fn kill_rotation(node: &Node, has_come_so_far: impl AsyncFn() -> bool) {
     rotation.wait().expect("ours");
 }
 
+/// Kills a rotation at its beginning, and the next one half way. Returns the store and its tenant, or nothing if one of them had ended
+/// before it was killed.
+async fn killed_half_way(node: &Node) -> Option<(Store, TenantId)> {
+    let (store, tenant) = with_secrets(node, 20).await;
+    let old = first_header(&store).await;
+    kill_rotation(node, async || keys_in_file(node.data_dir()) == 2).await;
+    assert_eq!(all_open(node, &store, tenant).await, 2_000);
+    kill_rotation(node, async || first_header(&store).await != old).await;
+    assert_eq!(all_open(node, &store, tenant).await, 2_000);
+    let is_half_way = (keys_in_use(&store).await, keys_in_file(node.data_dir())) == (2, 2);
+    is_half_way.then_some((store, tenant))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_rotation_loses_nothing_and_resumes_when_run_again() {
-    let (node, store, tenant) = loop {
+    let mut killed = None;
+    for _ in 0..MOST_ROTATIONS {
         let node = Node::new().await;
-        let (store, tenant) = with_secrets(&node, 20).await;
-        let old = first_header(&store).await;
-        kill_rotation(&node, async || keys_in_file(node.data_dir()) == 2).await;
-        assert_eq!(all_open(&node, &store, tenant).await, 2_000);
-        kill_rotation(&node, async || first_header(&store).await != old).await;
-        assert_eq!(all_open(&node, &store, tenant).await, 2_000);
-        // A rotation that had ended before it was killed was not killed half way.
-        if (keys_in_use(&store).await, keys_in_file(node.data_dir())) == (2, 2) {
-            break (node, store, tenant);
+        killed = killed_half_way(&node).await.map(|(store, tenant)| (node, store, tenant));
+        if killed.is_some() {
+            break;
         }
-        store.close().await;
-    };
+    }
+    let (node, store, tenant) = killed.expect("a rotation was killed half way");
     let rotated = json_of(node.command().args(["rotate-master-key", "--json"]));
     assert_eq!((&rotated["new_key"], &rotated["unreadable"]), (&json!(false), &json!([])), "it goes on with the key");
     assert!(rotated["resealed"].as_u64().is_some_and(|count| (1..2_000).contains(&count)), "{rotated}");

@@ -128,13 +128,12 @@ async fn who_becomes_a_viewer_stops_listening_and_keeps_what_viewers_have() {
 
     // Frames count from the answer: how long the database takes to write the change is up to the machine.
     let demotion = ana.ask(Method::PATCH, &person, Some(json!({ "role": "viewer" })));
-    let ((status, _), closed) = player.while_open(demotion).await;
+    let (status, _) = player.while_open(demotion).await;
     assert_eq!(status, StatusCode::OK);
     let before = player.frames;
     assert_eq!(Player::at(&unused).await.err(), Some(401), "at once");
     assert_eq!(follow(&browser(&service), &by_token).await.status(), StatusCode::UNAUTHORIZED, "at once");
-    let closed = if let Some(code) = closed { code } else { player.until_closed().await };
-    assert_eq!(closed, 1008, "within seconds");
+    assert_eq!(player.until_closed().await, 1008, "within seconds");
     let after = player.frames - before;
     assert!(after < MOST_FRAMES, "{after} frames");
     assert!(!rest(passed_on).await.contains("call.completed"), "the call continues");

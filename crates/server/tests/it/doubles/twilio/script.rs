@@ -61,13 +61,11 @@ impl Script {
 
     /// Waits as long as it rings, at most for `longest`.
     pub(super) async fn ring(&self, longest: Duration) {
-        match (&self.rings_until, self.outcome) {
-            (Some(stopped), _) => {
-                // Whether it was stopped or the time is over makes no difference.
-                let _ = timeout(longest, stopped.notified()).await;
-            }
-            (None, DialOutcome::RingsOn) => sleep(longest).await,
-            (None, _) => sleep(self.rings_for.min(longest)).await,
+        let rings = if let DialOutcome::RingsOn = self.outcome { longest } else { self.rings_for.min(longest) };
+        match &self.rings_until {
+            // Whether it was stopped or the time is over makes no difference.
+            Some(stopped) => drop(timeout(longest, stopped.notified()).await),
+            None => sleep(rings).await,
         }
     }
 }

@@ -6,6 +6,7 @@ mod conversation;
 mod gemini;
 mod hedging;
 mod openai;
+mod openai_tools;
 mod service;
 mod wild;
 

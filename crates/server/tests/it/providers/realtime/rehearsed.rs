@@ -145,7 +145,7 @@ async fn the_model_knows_how_much_an_interrupting_caller_has_heard() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_dead_without_a_word_leaves_nobody_in_silence() {
+async fn a_session_that_is_dead_without_a_word_leaves_no_caller_in_silence() {
     let double = Double::start(vec![Reply::Says("For when?"), goodbye()], vec![]).await;
     let mut talk = begin(&double).await;
     assert_eq!(talk.says_and_is_answered("name").await, None);

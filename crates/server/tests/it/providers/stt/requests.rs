@@ -7,6 +7,7 @@ use switchhook_providers::{ProviderError, openai};
 
 use super::caller::{Caller, TIMEOUT, connect_stt, text};
 use crate::doubles::openai_transcriptions::{Answers, Whisper};
+use crate::harness::closed_port;
 
 async fn call(double: &Whisper, key: &str) -> Caller {
     try_call(&double.url(), key).await.expect("opens")
@@ -164,11 +165,8 @@ async fn unusable_provider_is_detected_before_the_call_is_answered() {
     let error = try_call(&double.url(), "sk-key").await.err().expect("it is down");
     assert_eq!((error.code(), double.knocks()), (ErrorCode::PipelineError, 3), "{error}");
 
-    // Bound, so that no other test gets the port, and not listening.
-    let gone = tokio::net::TcpSocket::new_v4().expect("a socket");
-    gone.bind(([127, 0, 0, 1], 0).into()).expect("a port");
-    let url = format!("http://{}", gone.local_addr().expect("bound"));
-    let error = try_call(&url, "sk-key").await.err().expect("nobody is there");
+    let (_socket, gone) = closed_port();
+    let error = try_call(&format!("http://{gone}"), "sk-key").await.err().expect("the port is closed");
     assert_eq!(error.code(), ErrorCode::PipelineError, "{error}");
     assert_eq!((double.requests(), double.complaints()), (0, vec![]), "and nothing is paid for");
 }
